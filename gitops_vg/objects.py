@@ -5,7 +5,8 @@ Used by every stage from the compiler on; nothing here knows how an object is se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -87,3 +88,13 @@ class Manifest:
         key = self.key
         kind = str(key.group_kind).lower()
         return f"manifests/{key.namespace or '_cluster'}/{kind}/{key.name}.yaml"
+
+
+def destructive_digest(lines: Iterable[str]) -> str:
+    """The digest that an Approval names: of what a plan destroys, and of nothing else.
+
+    A line is `delete <key>`, `recreate <key>` or `unprotect <key>`. Publishing and syncing
+    compute it alike, so one Approval opens the same removal in both.
+    """
+    text = "\n".join(sorted(set(lines)))
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
