@@ -84,7 +84,7 @@ class Manifest:
 
     @property
     def path(self) -> str:
-        """Where the object stands in the rendered tree: manifests/<namespace|_cluster>/<kind>.<group>/<name>.yaml."""
+        """Its place in the rendered tree: manifests/<namespace or _cluster>/<kind>.<group>/<name>.yaml."""
         key = self.key
         kind = str(key.group_kind).lower()
         return f"manifests/{key.namespace or '_cluster'}/{kind}/{key.name}.yaml"

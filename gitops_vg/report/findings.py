@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gitops_vg.findings import Finding, in_order
+from gitops_vg.intents.fleet import Intents
 from gitops_vg.report.text import Style, count, printable
 
 
@@ -43,3 +44,19 @@ def as_data(findings: Sequence[Finding]) -> list[dict[str, Any]]:
         }
         for finding in in_order(findings)
     ]
+
+
+def verdict_text(intents: Intents | None, findings: Sequence[Finding], *, style: Style) -> str:
+    """The findings, or what was checked and found right."""
+    if findings:
+        return as_text(findings, style=style)
+    if intents is None:
+        return "nothing to check"
+    parts = [
+        count(len(intents.workloads), "workload"),
+        count(len(intents.queues), "queue"),
+        count(len(intents.clusters), "cluster"),
+        count(len(intents.policies), "policy", "policies"),
+        count(len(intents.priority_classes), "priority class", "priority classes"),
+    ]
+    return f"{style.paint('valid', 'green')}: fleet {intents.fleet.name} with {', '.join(parts)}"
