@@ -1,0 +1,1 @@
+"""The stages in a loop: triggers, batches, live watches, health and metrics."""
