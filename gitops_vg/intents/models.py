@@ -24,9 +24,7 @@ Percent = Annotated[str, StringConstraints(pattern=r"^(100|[0-9]{1,2})%$")]
 DnsLabel = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 DnsSubdomain = Annotated[
     str,
-    StringConstraints(
-        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", max_length=253
-    ),
+    StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", max_length=253),
 ]
 Quantity = str | int
 """Checked by rule GVG12x, so that the message can say what is wrong with it."""
@@ -449,6 +447,5 @@ class Approval(Intent):
 
 
 KINDS: dict[str, type[Intent]] = {
-    model.kind_name: model
-    for model in (Fleet, Cluster, Queue, PlacementPolicy, PriorityClass, Workload, Approval)
+    model.kind_name: model for model in (Fleet, Cluster, Queue, PlacementPolicy, PriorityClass, Workload, Approval)
 }
