@@ -12,9 +12,7 @@ import re
 from collections.abc import Mapping
 from fractions import Fraction
 
-_FORM = re.compile(
-    r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?", re.ASCII
-)
+_FORM = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _SUFFIX = {
     "n": Fraction(1, 10**9), "u": Fraction(1, 10**6), "m": Fraction(1, 1000),
     "k": Fraction(10**3), "M": Fraction(10**6), "G": Fraction(10**9), "T": Fraction(10**12),
@@ -22,6 +20,8 @@ _SUFFIX = {
     "Ki": Fraction(2**10), "Mi": Fraction(2**20), "Gi": Fraction(2**30), "Ti": Fraction(2**40),
     "Pi": Fraction(2**50), "Ei": Fraction(2**60),
 }  # fmt: skip
+_DURATION = re.compile(r"([0-9]+)(ms|s|m|h)", re.ASCII)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 _LARGEST = 2**63 - 1
 """Go's quantities saturate here (apimachinery resource.Quantity)."""
 
@@ -68,6 +68,17 @@ def amount(resource: str, text: str | int) -> int:
 def amounts(quantities: Mapping[str, str | int]) -> dict[str, int]:
     """A resource list as whole amounts. Raises ValueError as `parse_quantity`."""
     return {name: amount(name, text) for name, text in quantities.items()}
+
+
+def duration_seconds(text: str) -> float:
+    """Seconds of a duration as intents write it (`500ms`, `30s`, `2m`, `1h`).
+
+    Raises ValueError for anything else.
+    """
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a duration such as 500ms, 30s, 2m or 1h")
+    return int(match[1]) * _SECONDS[match[2]]
 
 
 def format_amount(resource: str, value: int) -> str:

@@ -50,6 +50,7 @@ class PodGroupUse:
     """Pods of one workload of the fleet on one node: what they already take from its `free`.
 
     `node` is "" for pods that wait for a node, and for clusters whose nodes are not known.
+    `requests` are those of one pod; they are empty for pods that succeeded and take nothing.
     """
 
     workload: str
@@ -83,7 +84,13 @@ class ClusterCapacity:
     nodes: tuple[Node, ...] = ()
     node_source: NodeSource = "summary"
     ours: tuple[PodGroupUse, ...] = ()
+    finished: frozenset[str] = frozenset()
+    """Jobs of the fleet that ended here: they keep their place in the lock and take no room."""
+    waiting: frozenset[str] = frozenset()
+    """Jobs of the fleet that are here and could not start yet, with or without pods."""
     running: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    """What was odd about the figures, and what was done about it; one clause each."""
 
 
 @dataclass(frozen=True)
