@@ -18,9 +18,9 @@ _DATA = files("gitops_vg.apis") / "data"
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Kind:
-    """One kind as an API server serves it."""
+    """One kind as an API server serves it. There is one object a kind, so identity is equality."""
 
     group: str
     version: str
