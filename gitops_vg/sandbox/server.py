@@ -1,0 +1,392 @@
+"""An Api over HTTP(S): the routes, verbs, media types and forms of answer of a Kubernetes API server."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import yaml
+from aiohttp import web
+
+from gitops_vg.sandbox import discovery, status
+from gitops_vg.sandbox.api import Api, PatchType, Write
+from gitops_vg.sandbox.faults import Dropped, Faults
+from gitops_vg.sandbox.selectors import field_test, label_test
+from gitops_vg.sandbox.store import Object
+from gitops_vg.sandbox.tables import as_table
+from gitops_vg.sandbox.urls import Target, target_of
+from gitops_vg.sandbox.watching import stream_watch
+
+MAX_BODY = 3 * 1024 * 1024
+"""As a real API server: larger requests are refused with 413."""
+
+Subresource = Callable[[web.Request, Target], Awaitable[web.StreamResponse]]
+
+_PATCHES: dict[str, PatchType] = {
+    "application/merge-patch+json": "merge",
+    "application/json-patch+json": "json",
+    "application/strategic-merge-patch+json": "strategic",
+}
+_APPLY = ("application/apply-patch+yaml", "application/apply-patch+cbor")
+
+
+class Server:
+    """Serves one Api. `subresources` adds handlers by (group kind, subresource), for example a proxy."""
+
+    def __init__(self, api: Api, *, token: str | None = None) -> None:
+        self.api = api
+        self.faults = Faults()
+        self.subresources: dict[tuple[str, str], Subresource] = {}
+        self.requests = 0
+        self._token = token
+        self._runner: web.AppRunner | None = None
+        self.port = 0
+
+    async def start(self, *, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
+        """Listen on loopback; `port` 0 takes a free one."""
+        application = web.Application(client_max_size=MAX_BODY)
+        application.router.add_route("*", "/{path:.*}", self._handle)
+        self._runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.2)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", port, ssl_context=tls, backlog=512)
+        await site.start()
+        self.port = self._runner.addresses[0][1]
+
+    async def stop(self) -> None:
+        """Close every connection and stop listening."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def _handle(self, request: web.Request) -> web.StreamResponse:
+        self.requests += 1
+        warnings: list[str] = []
+        try:
+            if self._token is not None and request.headers.get("Authorization") != f"Bearer {self._token}":
+                raise status.StatusError(401, "Unauthorized", "Unauthorized")
+            drop = await self.faults.before(request.method, request.path, continues="continue" in request.query)
+            response = await self._route(request, warnings)
+            if drop:
+                raise Dropped
+        except Dropped:
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response(status=500)
+        except status.StatusError as error:
+            response = _json(error.body, code=error.code)
+            if error.retry_after is not None:
+                response.headers["Retry-After"] = str(error.retry_after)
+        except web.HTTPRequestEntityTooLarge:
+            text = f"Request entity too large: limit is {MAX_BODY}"
+            response = _json(status.StatusError(413, "RequestEntityTooLarge", text).body, code=413)
+        for warning in warnings:
+            if not response.prepared:
+                response.headers.add("Warning", f'299 - "{warning}"')
+        return response
+
+    # ------------------------------------------------------------ routes
+
+    async def _route(self, request: web.Request, warnings: list[str]) -> web.StreamResponse:
+        path = request.path.rstrip("/") or "/"
+        plain = self._about(request, path)
+        if plain is not None:
+            return plain
+        target = target_of(path, catalog=self.api.catalog)
+        if target is None:
+            if path.startswith("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"):
+                return await _allow_all(request)
+            return web.Response(status=404, text="404 page not found\n")
+        kind = target.kind
+        if target.subresource:
+            handler = self.subresources.get((str(kind.group_kind), target.subresource))
+            if handler is not None:
+                return await handler(request, target)
+            if target.subresource not in discovery.subresources(kind):
+                return web.Response(status=404, text="404 page not found\n")
+        if request.method == "GET":
+            return await self._read(request, target)
+        return await self._write(request, target, warnings)
+
+    def _about(self, request: web.Request, path: str) -> web.Response | None:
+        """Answers that are about the server itself."""
+        catalog = self.api.catalog
+        merged = "apidiscovery.k8s.io" in request.headers.get("Accept", "")
+        content = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+        if path in ("/healthz", "/readyz", "/livez"):
+            return web.Response(text="ok")
+        if path == "/version":
+            return _json(discovery.VERSION)
+        if path == "/api":
+            if merged:
+                return _json(discovery.aggregated(catalog, core=True), content_type=content)
+            return _json({"kind": "APIVersions", "versions": ["v1"]})
+        if path == "/apis":
+            if merged:
+                return _json(discovery.aggregated(catalog, core=False), content_type=content)
+            return _json(discovery.group_list(catalog))
+        if path in ("/openapi/v2", "/swagger.json"):
+            return _json(discovery.openapi_v2())
+        if path == "/openapi/v3":
+            return _json(discovery.openapi_v3_index(catalog))
+        if path.startswith("/openapi/v3/"):
+            found = discovery.openapi_v3(catalog, path.removeprefix("/openapi/v3/"))
+            return _json(found) if found else web.Response(status=404, text="404 page not found\n")
+        return self._group(path)
+
+    def _group(self, path: str) -> web.Response | None:
+        parts = path.strip("/").split("/")
+        found = None
+        if parts == ["api", "v1"]:
+            found = discovery.resource_list(self.api.catalog, "", "v1")
+        elif parts[0] == "apis" and len(parts) == 3:
+            found = discovery.resource_list(self.api.catalog, parts[1], parts[2])
+        elif parts[0] == "apis" and len(parts) == 2 and parts[1] in discovery.groups(self.api.catalog):
+            found = {"kind": "APIGroup", "apiVersion": "v1", **discovery.group(self.api.catalog, parts[1])}
+        return _json(found) if found is not None else None
+
+    # ------------------------------------------------------------ reading
+
+    async def _read(self, request: web.Request, target: Target) -> web.StreamResponse:
+        kind, query = target.kind, request.query
+        if target.name and query.get("watch") not in ("1", "true"):
+            body = self.api.get(kind, target.namespace, target.name)
+            if _wants_table(request):
+                return _json(as_table(kind, [body], metadata={"resourceVersion": body["metadata"]["resourceVersion"]}))
+            return web.Response(body=self.api.store.encoded(kind, body), content_type="application/json")
+        if query.get("watch") in ("1", "true"):
+            labels, fields = label_test(query.get("labelSelector", "")), field_test(query.get("fieldSelector", ""))
+            return await stream_watch(request, target, api=self.api, wanted=lambda body: labels(body) and fields(body))
+        return self._list(request, target)
+
+    def _list(self, request: web.Request, target: Target) -> web.Response:
+        kind, query = target.kind, request.query
+        items = self.api.list(
+            kind, namespace=target.namespace,
+            label_selector=query.get("labelSelector", ""), field_selector=query.get("fieldSelector", ""),
+        )  # fmt: skip
+        metadata: Object = {"resourceVersion": str(self.api.store.version)}
+        limit = _number(query.get("limit", "0"), "limit")
+        token = query.get("continue", "")
+        if token:
+            version, last = _decode_token(token)
+            metadata["resourceVersion"] = version
+            items = [body for body in items if _place(body) > last]
+        if limit and len(items) > limit:
+            metadata["remainingItemCount"] = len(items) - limit
+            items = items[:limit]
+            metadata["continue"] = _encode_token(metadata["resourceVersion"], _place(items[-1]))
+        if _wants_table(request):
+            return _json(as_table(kind, items, metadata=metadata))
+        head = json.dumps({"kind": f"{kind.kind}List", "apiVersion": kind.api_version, "metadata": metadata})
+        body = b",".join(self.api.store.encoded(kind, item) for item in items)
+        return web.Response(body=head[:-1].encode() + b', "items": [' + body + b"]}", content_type="application/json")
+
+    # ------------------------------------------------------------ writing
+
+    async def _write(self, request: web.Request, target: Target, warnings: list[str]) -> web.StreamResponse:
+        kind, query, method = target.kind, request.query, request.method
+        write = Write(
+            manager=query.get("fieldManager") or request.headers.get("User-Agent", "unknown").split("/")[0],
+            dry_run=_is_dry(query.get("dryRun", "")),
+            validation=_field_validation(query.get("fieldValidation", "Warn")),
+            subresource=target.subresource,
+            warnings=warnings,
+        )
+        if method == "DELETE":
+            return await self._delete(request, target, write)
+        if method == "POST" and not target.name:
+            body = await _object(request)
+            return _json(self.api.create(kind, body, namespace=target.namespace, write=write), code=201)
+        if method == "PUT" and target.name:
+            body = await _object(request)
+            return _json(self.api.update(kind, body, namespace=target.namespace, name=target.name, write=write))
+        if method == "PATCH" and target.name:
+            return await self._patch(request, target, write)
+        raise status.StatusError(
+            405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
+        )
+
+    async def _patch(self, request: web.Request, target: Target, write: Write) -> web.Response:
+        kind, media = target.kind, request.content_type
+        if media in _APPLY:
+            if not request.query.get("fieldManager"):
+                raise _no_manager()
+            body = await _yaml_object(request)
+            _check_applied(kind.api_version, kind.kind, target.name, body)
+            existed = self.api.find(kind, target.namespace, target.name) is not None
+            force = request.query.get("force", "false") in ("true", "1")
+            result = self.api.apply(
+                kind, target.namespace, target.name, body, manager=write.manager, force=force, write=write
+            )
+            return _json(result, code=200 if existed else 201)
+        if media not in _PATCHES:
+            text = "the body of the request was in an unknown format - accepted media types include: " + ", ".join(
+                [*_PATCHES, _APPLY[0]]
+            )
+            raise status.StatusError(415, "UnsupportedMediaType", text)
+        patch = await _decoded(request)
+        return _json(
+            self.api.patch(kind, target.namespace, target.name, patch, patch_type=_PATCHES[media], write=write)
+        )
+
+    async def _delete(self, request: web.Request, target: Target, write: Write) -> web.Response:
+        options = await _decoded(request) if request.can_read_body else {}
+        if not isinstance(options, dict):
+            raise status.bad_request("DeleteOptions expected")
+        preconditions = options.get("preconditions") or {}
+        propagation = request.query.get("propagationPolicy") or options.get("propagationPolicy") or "Background"
+        write.dry_run = write.dry_run or _is_dry("".join(options.get("dryRun") or []))
+        if target.name:
+            result = self.api.delete(
+                target.kind, target.namespace, target.name, uid=preconditions.get("uid"),
+                resource_version=preconditions.get("resourceVersion"), propagation=propagation,
+                dry_run=write.dry_run, manager=write.manager,
+            )  # fmt: skip
+            return _json(result)
+        items = self.api.list(
+            target.kind, namespace=target.namespace, label_selector=request.query.get("labelSelector", ""),
+            field_selector=request.query.get("fieldSelector", ""),
+        )  # fmt: skip
+        for body in items:
+            metadata = body["metadata"]
+            self.api.delete(
+                target.kind, metadata.get("namespace", ""), metadata["name"], propagation=propagation,
+                dry_run=write.dry_run, manager=write.manager,
+            )  # fmt: skip
+        metadata = {"resourceVersion": str(self.api.store.version)}
+        return _json({"kind": f"{target.kind.kind}List", "apiVersion": target.kind.api_version,
+                      "metadata": metadata, "items": items})  # fmt: skip
+
+
+# ---------------------------------------------------------------- requests and answers
+
+
+def _json(body: Any, *, code: int = 200, content_type: str = "application/json") -> web.Response:
+    text = json.dumps(body, separators=(",", ":")).encode()
+    return web.Response(status=code, body=text, headers={"Content-Type": content_type})
+
+
+async def _decoded(request: web.Request) -> Any:
+    raw = await request.read()
+    if not raw:
+        return {}
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        try:
+            return yaml.load(raw, Loader=_YAML)
+        except (yaml.YAMLError, ValueError, RecursionError):
+            raise status.bad_request(f"couldn't get version/kind; json parse error: {error}") from error
+
+
+async def _object(request: web.Request) -> Object:
+    body = await _decoded(request)
+    if not isinstance(body, dict):
+        raise status.bad_request("couldn't get version/kind; json parse error: an object is expected")
+    return body
+
+
+class _YAML(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML of requests, without dates: JSON has none."""
+
+
+_YAML.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in _YAML.yaml_implicit_resolvers.items()
+}
+
+
+async def _yaml_object(request: web.Request) -> Object:
+    raw = await request.read()
+    try:
+        body = json.loads(raw) if raw[:1] == b"{" else yaml.load(raw, Loader=_YAML)
+    except (ValueError, RecursionError, yaml.YAMLError):
+        try:
+            body = yaml.load(raw, Loader=_YAML)
+        except (yaml.YAMLError, ValueError, RecursionError) as error:
+            problem = getattr(error, "problem", None) or str(error)
+            mark = getattr(error, "problem_mark", None)
+            where = f"line {mark.line + 1}: " if mark is not None else ""
+            raise status.bad_request(
+                f"error decoding YAML: error converting YAML to JSON: yaml: {where}{problem}"
+            ) from error
+    if not isinstance(body, dict):
+        raise status.bad_request("error decoding YAML: an object is expected")
+    return body
+
+
+def _check_applied(api_version: str, kind: str, name: str, body: Object) -> None:
+    group, _, version = str(body.get("apiVersion", "")).rpartition("/")
+    if body.get("kind") != kind or body.get("apiVersion") != api_version:
+        raise status.bad_request(f"invalid object type: {group}/{version}, Kind={body.get('kind', '')}")
+    metadata = body.get("metadata")
+    if not isinstance(metadata, dict) or not metadata.get("name"):
+        raise status.bad_request(
+            f"the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )
+
+
+def _no_manager() -> status.StatusError:
+    cause = {
+        "reason": "FieldValueRequired",
+        "message": "Required value: is required for apply patch",
+        "field": "fieldManager",
+    }
+    return status.StatusError(
+        422, "Invalid",
+        'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+        details={"group": "meta.k8s.io", "kind": "PatchOptions", "causes": [cause]},
+    )  # fmt: skip
+
+
+def _is_dry(value: str) -> bool:
+    if value not in ("", "All"):
+        raise status.bad_request(f'Invalid value: "{value}": dryRun must be All')
+    return value == "All"
+
+
+def _field_validation(value: str) -> Any:
+    if value not in ("Strict", "Warn", "Ignore"):
+        raise status.bad_request(f'fieldValidation: Unsupported value: "{value}"')
+    return value
+
+
+def _number(text: str, what: str) -> int:
+    try:
+        return max(0, int(text))
+    except ValueError:
+        raise status.bad_request(f"{what} is not a number: {text}") from None
+
+
+def _wants_table(request: web.Request) -> bool:
+    return "as=Table" in request.headers.get("Accept", "")
+
+
+def _place(body: Object) -> tuple[str, str]:
+    return (body["metadata"].get("namespace", ""), body["metadata"]["name"])
+
+
+def _encode_token(version: str, last: tuple[str, str]) -> str:
+    return base64.urlsafe_b64encode(json.dumps([version, *last]).encode()).decode().rstrip("=")
+
+
+def _decode_token(token: str) -> tuple[str, tuple[str, str]]:
+    try:
+        version, namespace, name = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+    except (ValueError, TypeError) as error:
+        raise status.bad_request(f"invalid continue token: continue key is not valid: {error}") from error
+    return str(version), (str(namespace), str(name))
+
+
+async def _allow_all(request: web.Request) -> web.Response:
+    body = await _object(request)
+    return _json({**body, "status": {"allowed": True}}, code=201)
+
+
+async def forever() -> None:
+    """Wait until cancelled."""
+    await asyncio.Event().wait()
