@@ -31,6 +31,7 @@ _PATCHES: dict[str, PatchType] = {
     "application/json-patch+json": "json",
     "application/strategic-merge-patch+json": "strategic",
 }
+_OPENAPI_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _APPLY = ("application/apply-patch+yaml", "application/apply-patch+cbor")
 
 
@@ -129,6 +130,9 @@ class Server:
                 return _json(discovery.aggregated(catalog, core=False), content_type=content)
             return _json(discovery.group_list(catalog))
         if path in ("/openapi/v2", "/swagger.json"):
+            if "protobuf" in request.headers.get("Accept", ""):
+                # An empty message is a document without definitions: older kubectl then validates nothing itself.
+                return web.Response(body=b"", content_type=_OPENAPI_PROTOBUF)
             return _json(discovery.openapi_v2())
         if path == "/openapi/v3":
             return _json(discovery.openapi_v3_index(catalog))
@@ -271,6 +275,9 @@ def _json(body: Any, *, code: int = 200, content_type: str = "application/json")
 
 
 async def _decoded(request: web.Request) -> Any:
+    if "protobuf" in request.content_type:
+        text = "this server reads JSON and YAML, not protobuf: use `kubectl apply` instead of `kubectl create`"
+        raise status.StatusError(415, "UnsupportedMediaType", text)
     raw = await request.read()
     if not raw:
         return {}
