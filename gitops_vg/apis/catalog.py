@@ -157,7 +157,15 @@ def _definition(name: str) -> Any:
 def _schema(file: str) -> Schema:
     """The resolved schema with the metadata every object has, whatever its CRD says."""
     schema = _resolved(_load(file))
-    return {**schema, "properties": {**schema.get("properties", {}), "metadata": _definition(_OBJECT_META)}}
+    return {**schema, "properties": {**schema.get("properties", {}), "metadata": _metadata()}}
+
+
+@cache
+def _metadata() -> Schema:
+    metadata = _definition(_OBJECT_META)
+    # The server writes managedFields itself; their content has no schema.
+    managed = {"type": "array", "x-kubernetes-list-type": "atomic"}
+    return {**metadata, "properties": {**metadata["properties"], "managedFields": managed}}
 
 
 def _resolved(schema: Any) -> Any:
