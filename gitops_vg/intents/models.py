@@ -348,7 +348,6 @@ class JobSpec(_Model):
     plugins: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
     tasks: tuple[Task, ...] = Field(min_length=1)
     max_retry: int = Field(default=3, ge=1)
-    ttl: Duration | None = None
 
 
 class ServiceSpec(PodShort):
