@@ -136,9 +136,6 @@ class Case:
 
     def nowhere_eligible(self) -> Decision:
         """Pending because no cluster may have it; the nearest is one that could have it again by itself."""
-        if not self.refused:
-            return self.pending(because(Code.NO_CLUSTER_FITS, nearest="none", why="no cluster is known"),
-                                others={})  # fmt: skip
         nearest = min(self.refused, key=lambda name: (is_hard(self.refused[name]), name))
         reason = because(Code.NO_CLUSTER_ELIGIBLE, nearest=nearest, why=self.refused[nearest].text)
         return self.pending(reason, others={})

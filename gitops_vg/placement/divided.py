@@ -137,7 +137,8 @@ def _grow(case: Case, *, need: int, bounds: Bounds, world: World) -> Decision:
         return case.runs(_nonzero(after), reason, others=others)
     host = min(after, key=lambda name: (name not in case.open, -after[name], name))
     after[host] += waiting
-    missing = full[host].text if host in full else f"{host} is full"
+    why = case.refused.get(host) or world.rooms[host].why_none_fits(case.demand.tasks[0].shape)
+    missing = f"{host}: {why.text}" if why is not None else f"{host} is full"
     reason = because(Code.GROWTH_WAITS, waiting=waiting, after=case.demand.replicas, missing=missing)
     case.warnings.append(f"{case.key}: {reason.text}")
     return case.runs(_nonzero(after), reason, others=others)

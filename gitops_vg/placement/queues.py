@@ -59,7 +59,12 @@ class QueueLedger:
                 account.used[resource] = account.used.get(resource, 0) + value
 
     def refusal(self, queue: str, demand: Amounts, *, free: Callable[[str], int]) -> Reason | None:
-        """Why the queue does not admit `demand` now; `free` is the fleet's room by resource."""
+        """Why the queue does not admit `demand` now; `free` is the fleet's room by resource.
+
+        Work without a queue (services, unless they name one) knows neither ceilings nor guarantees.
+        """
+        if not queue:
+            return None
         for name in self._lineage(queue):
             account = self._accounts[name]
             for resource in sorted(demand.keys() & account.capability.keys()):
