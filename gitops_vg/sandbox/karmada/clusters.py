@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from gitops_vg.objects import GroupKind, ObjectKey, key_of
-from gitops_vg.sandbox.karmada.control import MANAGER, Body, Objects, Queue, set_condition
+from gitops_vg.sandbox.karmada.control import MANAGER, Body, Objects, Queue, condition_of, set_condition
 from gitops_vg.sandbox.karmada.members import Member
 from gitops_vg.sandbox.karmada.resources import summary
 from gitops_vg.sandbox.karmada.works import NAMESPACE_PREFIX
@@ -89,6 +89,9 @@ class Clusters:
             metadata = {**cluster["metadata"], "finalizers": [FINALIZER]}
             cluster = self._objects.update({**cluster, "metadata": metadata}, manager=MANAGER)
         self._ensure_namespace(NAMESPACE_PREFIX + name)
+        if not condition_of(cluster, "Ready"):
+            # A new cluster takes nothing until it was seen once.
+            cluster = self._taint(cluster, reachable=False)
         cluster = self._report(cluster, member)
         self._taint(cluster, reachable=member.reachable)
         return None
@@ -124,12 +127,13 @@ class Clusters:
             return cluster
         return self._objects.update({**cluster, "status": status}, manager=MANAGER, status=True)
 
-    def _taint(self, cluster: Body, *, reachable: bool) -> None:
+    def _taint(self, cluster: Body, *, reachable: bool) -> Body:
         taints = cluster["spec"].get("taints") or []
         others = [taint for taint in taints if taint["key"] != NOT_READY_TAINT["key"]]
         wanted = others if reachable else [*others, {**NOT_READY_TAINT, "timeAdded": self._now()}]
-        if len(wanted) != len(taints):
-            self._objects.update({**cluster, "spec": {**cluster["spec"], "taints": wanted}}, manager=MANAGER)
+        if len(wanted) == len(taints):
+            return cluster
+        return self._objects.update({**cluster, "spec": {**cluster["spec"], "taints": wanted}}, manager=MANAGER)
 
 
 def _node_ready(node: Mapping[str, Any]) -> bool:
