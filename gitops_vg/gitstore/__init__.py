@@ -1,0 +1,16 @@
+"""Git as the store of intents and of rendered trees."""
+
+from gitops_vg.gitstore.publish import PublishResult, publish
+from gitops_vg.gitstore.repository import Repository, SourceState
+from gitops_vg.gitstore.tree import ApprovalRecord, RenderedTree, TreeSettings, render_files
+
+__all__ = [
+    "ApprovalRecord",
+    "PublishResult",
+    "RenderedTree",
+    "Repository",
+    "SourceState",
+    "TreeSettings",
+    "publish",
+    "render_files",
+]

@@ -1,0 +1,181 @@
+"""The rendered tree: what is in it, how it is written, and how it is read back and proven whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import yaml
+
+from gitops_vg import __version__
+from gitops_vg.capacity import Snapshot, quantised, snapshot_from_json, snapshot_to_json
+from gitops_vg.compiler import dump_yaml
+from gitops_vg.errors import GitError
+from gitops_vg.intents.fleet import Intents
+from gitops_vg.objects import Manifest
+from gitops_vg.placement import PlacementLock, lock_from_data, lock_to_data
+
+MANIFEST = "MANIFEST.json"
+LOCK = "placements.lock.yaml"
+SNAPSHOT = "snapshot.json"
+APPROVALS = "approvals.json"
+SETTINGS = "settings.json"
+
+_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+Files = Mapping[str, bytes]
+"""Content by path in the rendered tree."""
+
+
+@dataclass(frozen=True)
+class ApprovalRecord:
+    """An Approval as `sync` knows it."""
+
+    name: str
+    plan: str
+    reason: str
+    expires: date
+
+    def holds(self, digest: str, *, today: date) -> bool:
+        """Whether it opens this plan on this day."""
+        return self.plan == digest and today <= self.expires
+
+
+@dataclass(frozen=True)
+class TreeSettings:
+    """What `sync` needs of the Fleet."""
+
+    fleet: str
+    max_count: int = 10
+    max_percent: int = 5
+
+
+@dataclass(frozen=True)
+class RenderedTree:
+    """One committed rendered tree, verified against its own MANIFEST."""
+
+    commit: str
+    manifests: tuple[Manifest, ...]
+    lock: PlacementLock
+    settings: TreeSettings
+    approvals: tuple[ApprovalRecord, ...] = ()
+    snapshot: Snapshot | None = None
+    source: str = ""
+    """The commit of the intents it was made from."""
+    owned: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Path → sha256 of every file the tool wrote."""
+    foreign: tuple[str, ...] = ()
+    """Files in the branch that somebody else put there; they are left alone."""
+
+
+def render_files(
+    intents: Intents, *, manifests: Iterable[Manifest], lock: PlacementLock, snapshot: Snapshot
+) -> dict[str, bytes]:
+    """Every file of the rendered tree but MANIFEST.json."""
+    approvals = [
+        {"name": approval.name, "plan": approval.spec.plan, "reason": approval.spec.reason,
+         "expires": approval.spec.expires.isoformat()}
+        for approval in intents.approvals
+    ]  # fmt: skip
+    deletes = intents.fleet.spec.deletes
+    settings = {
+        "fleet": intents.fleet.name,
+        "deletes": {"maxCount": deletes.max_count, "maxPercent": deletes.max_percent},
+    }
+    files = {
+        LOCK: dump_yaml(lock_to_data(lock)).encode(),
+        SNAPSHOT: _json(_without_time(snapshot_to_json(quantised(snapshot)))),
+        APPROVALS: _json(approvals),
+        SETTINGS: _json(settings),
+    }
+    for manifest in manifests:
+        files[manifest.path] = dump_yaml(manifest.body).encode()
+    return files
+
+
+def _without_time(data: dict[str, Any]) -> dict[str, Any]:
+    """The time of a capture would make a commit each time."""
+    return {key: value for key, value in data.items() if key != "takenAt"}
+
+
+def manifest_file(files: Files, *, source: str, previous: Mapping[str, str]) -> bytes:
+    """MANIFEST.json: every owned path with its sha256, the tool and the source commit.
+
+    `previous` has known digests of unchanged content, so that only what is new is hashed.
+    """
+    digests = {path: previous.get(path) or sha256(content) for path, content in files.items()}
+    return _json({"tool": __version__, "source": source, "files": digests})
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _json(data: Any) -> bytes:
+    return (json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
+
+
+def read_manifest(raw: bytes, *, commit: str) -> dict[str, Any]:
+    """MANIFEST.json as data. Raises GitError for anything else."""
+    try:
+        data: dict[str, Any] = json.loads(raw)
+        if not isinstance(data["files"], dict):
+            raise TypeError("files is not a map")
+    except (ValueError, KeyError, TypeError) as error:
+        raise _damaged(commit, f"{MANIFEST} cannot be read ({error})") from None
+    return data
+
+
+def parse_tree(
+    commit: str, manifest: Mapping[str, Any], files: Files, *, foreign: Iterable[str], parse: Callable[[bytes], Any]
+) -> RenderedTree:
+    """The tree of a commit from its files.
+
+    A file that is missing or has another content than MANIFEST.json says makes the whole tree unusable:
+    a partial tree must never look like a smaller world. Raises GitError.
+    """
+    owned: dict[str, str] = manifest["files"]
+    for path, digest in owned.items():
+        if path not in files:
+            raise _damaged(commit, f"{path} is missing")
+        if sha256(files[path]) != digest:
+            raise _damaged(commit, f"{path} was changed by somebody else")
+    try:
+        settings = json.loads(files[SETTINGS])
+        approvals = [
+            ApprovalRecord(item["name"], item["plan"], item["reason"], date.fromisoformat(item["expires"]))
+            for item in json.loads(files[APPROVALS])
+        ]
+        bodies = [parse(files[path]) for path in sorted(owned) if path.startswith("manifests/")]
+        snapshot = {"takenAt": "1970-01-01T00:00:00+00:00", **json.loads(files[SNAPSHOT])}
+        return RenderedTree(
+            commit=commit,
+            manifests=tuple(sorted((Manifest(body) for body in bodies), key=lambda manifest: manifest.key)),
+            lock=lock_from_data(yaml.load(files[LOCK], Loader=_LOADER)),
+            settings=TreeSettings(
+                settings["fleet"], settings["deletes"]["maxCount"], settings["deletes"]["maxPercent"]
+            ),
+            approvals=tuple(approvals),
+            snapshot=snapshot_from_json(snapshot),
+            source=str(manifest.get("source", "")),
+            owned=owned,
+            foreign=tuple(sorted(foreign)),
+        )
+    except (KeyError, ValueError, TypeError, yaml.YAMLError) as error:
+        raise _damaged(commit, f"it cannot be read ({error})") from None
+
+
+def parse_yaml(content: bytes) -> Any:
+    """One manifest as data."""
+    return yaml.load(content, Loader=_LOADER)
+
+
+def _damaged(commit: str, why: str) -> GitError:
+    return GitError(
+        f"the rendered tree of commit {commit[:12]} is not whole: {why}",
+        hint="nothing was changed; publish again to write it anew, or revert the foreign commit",
+    )
