@@ -72,4 +72,5 @@ def _selects(policy: PlacementPolicy, workload: Workload) -> bool:
         selects.namespace is None or selects.namespace == workload.namespace,
         selects.labels.items() <= workload.metadata.labels.items(),
     ]
-    return bool(selects.model_fields_set) and all(tests)
+    given = (selects.qos, selects.queue, selects.namespace, selects.labels)
+    return any(given) and all(tests)

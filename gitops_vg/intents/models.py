@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, Strict, StringConstraints
 from pydantic.alias_generators import to_camel
 
 from gitops_vg.findings import Location
-from gitops_vg.intents.source import Source, undotted
+from gitops_vg.intents.source import Path, Source, undotted
 
 API_VERSION = "gitops-vg.io/v1alpha1"
 
@@ -26,8 +26,12 @@ DnsSubdomain = Annotated[
     str,
     StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$", max_length=253),
 ]
-Quantity = str | int
-"""Checked by rule GVG12x, so that the message can say what is wrong with it."""
+Whole = Annotated[int, Strict()]
+"""A whole number, written as one: `true`, `3.0` and `"3"` are mistakes, not numbers."""
+Flag = Annotated[bool, Strict()]
+Port = Annotated[int, Strict(), Field(ge=1, le=65535)]
+Quantity = str | Whole
+"""Checked by rules GVG320 and following, so that the message can say what is wrong with it."""
 Resources = dict[str, Quantity]
 Labels = dict[str, str]
 
@@ -67,9 +71,18 @@ class Intent(_Model):
         copy._source = source
         return copy
 
+    @property
+    def written(self) -> Source:
+        """The document this intent was read from."""
+        return self._source
+
     def source(self, field: str = "", *, key: bool = False) -> Location:
         """The place of a field by its dotted YAML path (`spec.job.gang`), or of its nearest parent."""
         return self._source.at(undotted(field) if field else (), key=key)
+
+    def source_at(self, path: Path, *, key: bool = False) -> Location:
+        """The place of a field by its path (for keys that hold dots), or of its nearest parent."""
+        return self._source.at(path, key=key)
 
     @property
     def name(self) -> str:
@@ -105,14 +118,14 @@ class Batch(_Model):
     """How long and how many changes `run` gathers before it acts."""
 
     window: Duration = "500ms"
-    max: int = Field(default=50, ge=1)
+    max: Whole = Field(default=50, ge=1)
 
 
 class Deletes(_Model):
     """How much one run may delete without an Approval; the smaller of the two counts."""
 
-    max_count: int = Field(default=10, ge=0)
-    max_percent: int = Field(default=5, ge=0, le=100)
+    max_count: Whole = Field(default=10, ge=0)
+    max_percent: Whole = Field(default=5, ge=0, le=100)
 
 
 class FleetSpec(_Model):
@@ -141,15 +154,15 @@ CgroupDriver = Literal["systemd", "cgroupfs"]
 class Oversell(_Model):
     """Which reclaimed resources offline work may use, and how much of the reported amount to trust."""
 
-    cpu: bool = False
-    memory: bool = False
+    cpu: Flag = False
+    memory: Flag = False
     safety: Percent = "80%"
 
 
 class Colocation(_Model):
     """Whether offline work may share this cluster's nodes with online work."""
 
-    ready: bool = False
+    ready: Flag = False
     oversell: Oversell = Oversell()
 
 
@@ -190,15 +203,15 @@ class QueueSpec(_Model):
     `deserved` left out means the guarantee. `protect` left out means the Fleet's default.
     """
 
-    weight: int = Field(default=1, ge=1, le=65535)
+    weight: Whole = Field(default=1, ge=1, le=65535)
     guarantee: Resources = {}
     deserved: Resources = {}
     capability: Resources = {}
-    reclaimable: bool = True
+    reclaimable: Flag = True
     parent: DnsSubdomain = "root"
-    priority: int = Field(default=0, ge=0)
+    priority: Whole = Field(default=0, ge=0)
     dequeue_strategy: Literal["fifo", "traverse"] = "traverse"
-    protect: bool | None = None
+    protect: Flag | None = None
 
 
 class Queue(Intent):
@@ -213,10 +226,10 @@ class Queue(Intent):
 
 
 class PriorityClassSpec(_Model):
-    value: int = Field(ge=-2147483648, le=1000000000)
+    value: Whole = Field(ge=-2147483648, le=1000000000)
     description: str = ""
     preemption: Literal["lower", "never"] = "lower"
-    global_default: bool = False
+    global_default: Flag = False
 
 
 class PriorityClass(Intent):
@@ -250,7 +263,7 @@ class ClusterChoice(_Model):
     names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     where: Where = Where()
-    count: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(-[1-9][0-9]*)?$")] | int | None = None
+    count: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(-[1-9][0-9]*)?$")] | Whole | None = None
 
 
 class Toleration(_Model):
@@ -320,7 +333,7 @@ class PodShort(_Model):
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
-    ports: tuple[int, ...] = ()
+    ports: tuple[Port, ...] = ()
     requests: Resources = {}
     limits: Resources = {}
     working_dir: str | None = None
@@ -333,8 +346,8 @@ class Task(PodShort):
     """Pods of one shape in a job. `minAvailable` left out follows from the job's gang."""
 
     name: DnsLabel
-    replicas: int = Field(default=1, ge=0)
-    min_available: int | None = Field(default=None, ge=0)
+    replicas: Whole = Field(default=1, ge=0)
+    min_available: Whole | None = Field(default=None, ge=0)
 
 
 class JobSpec(_Model):
@@ -343,17 +356,17 @@ class JobSpec(_Model):
     `gang`: `all` starts every pod or none, a number that many or none, `none` pods one by one.
     """
 
-    gang: Literal["all", "none"] | int = "all"
+    gang: Literal["all", "none"] | Whole = "all"
     on_evict: Literal["restart", "abort", "ignore"] = "ignore"
     plugins: tuple[str, ...] | dict[str, tuple[str, ...]] = ()
     tasks: tuple[Task, ...] = Field(min_length=1)
-    max_retry: int = Field(default=3, ge=1)
+    max_retry: Whole = Field(default=3, ge=1)
 
 
 class ServiceSpec(PodShort):
     """Pods that serve: a Deployment, and a Service when it has ports."""
 
-    replicas: int = Field(default=1, ge=0)
+    replicas: Whole = Field(default=1, ge=0)
 
 
 class RawManifests(_Model):
@@ -378,7 +391,7 @@ class WorkloadSpec(_Model):
     service: ServiceSpec | None = None
     manifests: RawManifests | None = None
     placement: PlacementSpec = PlacementSpec()
-    protect: bool | None = None
+    protect: Flag | None = None
 
 
 WorkloadForm = Literal["job", "periodic", "service", "manifests"]
@@ -391,6 +404,7 @@ class Workload(Intent):
     kind: Literal["Workload"]
     spec: WorkloadSpec
     _raw: tuple[Mapping[str, Any], ...] = PrivateAttr(default=())
+    _raw_places: tuple[tuple[Source, Path], ...] = PrivateAttr(default=())
 
     @property
     def namespace(self) -> str:
@@ -421,11 +435,19 @@ class Workload(Intent):
         """The objects of `manifests`, inline ones first, then those read from its files."""
         return self._raw
 
-    def with_raw(self, objects: tuple[Mapping[str, Any], ...]) -> Self:
-        """The same workload with its raw objects read."""
+    def with_raw(self, objects: tuple[Mapping[str, Any], ...], *, places: tuple[tuple[Source, Path], ...] = ()) -> Self:
+        """The same workload with its raw objects read; `places` has the document and path of each."""
         copy = self.model_copy()
         copy._raw = objects
+        copy._raw_places = places
         return copy
+
+    def raw_at(self, index: int, path: Path = ()) -> Location:
+        """The place of a field of one of the raw objects."""
+        if index >= len(self._raw_places):
+            return self.source_at(("spec", "manifests"))
+        source, above = self._raw_places[index]
+        return source.at((*above, *path))
 
 
 # ---------------------------------------------------------------- Approval
@@ -434,7 +456,7 @@ class Workload(Intent):
 class ApprovalSpec(_Model):
     plan: Annotated[str, StringConstraints(pattern=r"^sha256:[0-9a-f]{64}$")]
     reason: str = Field(min_length=1)
-    expires: date
+    expires: Annotated[date, Strict()]
 
 
 class Approval(Intent):

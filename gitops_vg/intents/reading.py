@@ -27,7 +27,7 @@ from gitops_vg.intents.models import (
     Queue,
     Workload,
 )
-from gitops_vg.intents.source import Path
+from gitops_vg.intents.source import Path, Source, dotted
 from gitops_vg.intents.yaml import Document, read_documents
 
 Kind = TypeVar("Kind", bound=Intent)
@@ -142,9 +142,11 @@ def _with_raw(intents: list[Intent], *, root: FilePath) -> tuple[list[Intent], l
             result.append(intent)
             continue
         objects: list[Mapping[str, Any]] = list(intent.spec.manifests.inline)
+        places: list[tuple[Source, Path]] = []
         for index, object_ in enumerate(objects):
-            field = f"spec.manifests.inline[{index}]"
-            findings += _object_problems(object_, at=intent.source(field), field=field)
+            path = ("spec", "manifests", "inline", index)
+            places.append((intent.written, path))
+            findings += _object_problems(object_, at=intent.source_at(path), field=dotted(path))
         for index, pattern in enumerate(intent.spec.manifests.files):
             files, problems = _files(pattern, intent=intent, index=index, root=root)
             findings += problems
@@ -152,8 +154,9 @@ def _with_raw(intents: list[Intent], *, root: FilePath) -> tuple[list[Intent], l
                 used.add(file.as_posix())
                 read, problems = _objects(file, root=root)
                 findings += problems
-                objects += read
-        result.append(intent.with_raw(tuple(objects)))
+                objects += [document.data for document in read]
+                places += [(document.source, ()) for document in read]
+        result.append(intent.with_raw(tuple(objects), places=tuple(places)))
     return result, findings, used
 
 
@@ -173,7 +176,7 @@ def _files(pattern: str, *, intent: Workload, index: int, root: FilePath) -> tup
     return found, []
 
 
-def _objects(file: FilePath, *, root: FilePath) -> tuple[list[Mapping[str, Any]], list[Finding]]:
+def _objects(file: FilePath, *, root: FilePath) -> tuple[list[Document], list[Finding]]:
     text = read_text(root, file)
     if isinstance(text, Finding):
         return [], [text]
@@ -184,7 +187,7 @@ def _objects(file: FilePath, *, root: FilePath) -> tuple[list[Mapping[str, Any]]
         bad = list(_object_problems(document.data, at=document.source.at(), field=""))
         findings += bad
         if not bad:
-            objects.append(document.data)
+            objects.append(document)
     return objects, findings
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -9,6 +11,9 @@ from gitops_vg.findings import Location
 
 Path = tuple[str | int, ...]
 """Keys and list indexes from the document's root, e.g. ("spec", "job", "tasks", 0, "name")."""
+
+_PLAIN_KEY = re.compile(r"[^.\[\]\"\s]+")
+_PART = re.compile(r'\[("(?:[^"\\]|\\.)*")\]|\[([0-9]+)\]|([^.\[\]"\s]+)')
 
 
 @dataclass(frozen=True)
@@ -35,19 +40,25 @@ class Source:
 
 
 def dotted(path: Path) -> str:
-    """A path as people read it: `spec.job.tasks[0].name`."""
+    """A path as people read it: `spec.job.tasks[0].name`, `spec.capability["nvidia.com/gpu"]`."""
     text = ""
     for part in path:
-        text += f"[{part}]" if isinstance(part, int) else (f".{part}" if text else part)
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif not _PLAIN_KEY.fullmatch(part):
+            text += f"[{json.dumps(part, ensure_ascii=False)}]"
+        else:
+            text += f".{part}" if text else part
     return text
 
 
 def undotted(text: str) -> Path:
-    """The path of `spec.job.tasks[0].name`; keys that hold dots are not reachable this way."""
+    """The path of what `dotted` writes; text in another form gives the path as far as it can be told."""
     path: list[str | int] = []
-    for part in text.split("."):
-        name, *indexes = part.split("[")
-        if name:
-            path.append(name)
-        path.extend(int(index.rstrip("]")) for index in indexes)
+    for match in _PART.finditer(text):
+        quoted, index, name = match.groups()
+        if quoted is not None:
+            path.append(json.loads(quoted))
+        else:
+            path.append(int(index) if index is not None else name)
     return tuple(path)

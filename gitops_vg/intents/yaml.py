@@ -176,13 +176,13 @@ def _key(node: Any, path: Path, reading: _Reading) -> str | None:
         reading.report("GVG108", mark, "a key must be text, not a list or a map", "write a name", path)
         return None
     text: str = node.value
-    if node.style is None and text == "<<":
+    if not node.style and text == "<<":
         reading.report("GVG120", mark, "merge keys (<<) are not understood by every reader", "write the fields", path)
         return None
-    if node.style is None and not isinstance(_plain(text), str):
+    if not node.style and not isinstance(_plain(text), str):
         reading.report("GVG108", mark, f"the key {text or '(empty)'} is not text", f'write quotes: "{text}"', path)
         return None
-    if node.style is None and _AMBIGUOUS.fullmatch(text):
+    if not node.style and _AMBIGUOUS.fullmatch(text):
         reading.report("GVG109", mark, f"the key {text} is read differently by YAML readers",
                        f'write quotes: "{text}"', path)  # fmt: skip
         return None
@@ -191,7 +191,7 @@ def _key(node: Any, path: Path, reading: _Reading) -> str | None:
 
 def _scalar(node: Any, path: Path, reading: _Reading) -> Any:
     text: str = node.value
-    if node.style is not None:
+    if node.style:  # Plain is "" with the C parser and None without it.
         return text
     value = _plain(text)
     if not isinstance(value, str) or (_DATE.fullmatch(text) and reading.is_date(path)):
