@@ -50,9 +50,13 @@ def collect(server: ControlPlane, intents: Intents, *, now: datetime) -> Snapsho
         cluster = clusters.get(name)
         if cluster is None:
             return ClusterCapacity(name=name, problem=NOT_REGISTERED)
+        problem = clusterstatus.not_ready(cluster)
+        if problem:
+            # Karmada could not reach it either: asking it too would only cost every capture a timeout.
+            return _capacity(cluster, state=None, problem=problem, warnings=())
         state, warnings = _read(server, name=name, membership=membership)
-        stale = clusterstatus.stale(leases.get(name), now=now, stale_after=stale_after) if state is None else ""
-        problem = clusterstatus.not_ready(cluster) or stale
+        if state is None:
+            problem = clusterstatus.stale(leases.get(name), now=now, stale_after=stale_after)
         if not problem and name not in intents.cluster:
             problem = NOT_DECLARED
         return _capacity(cluster, state=state, problem=problem, warnings=warnings)

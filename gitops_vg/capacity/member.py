@@ -9,7 +9,6 @@ import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
-from urllib.parse import urlencode
 
 from gitops_vg.errors import Expired, KindMissing, NotFound, Unavailable
 from gitops_vg.objects import GroupKind
@@ -32,8 +31,8 @@ class ControlPlane(Protocol):
         """All objects of a kind, or an error."""
         ...
 
-    def get_path(self, path: str) -> dict[str, Any]:
-        """The answer to GET of a raw path with its query."""
+    def get_path(self, path: str, *, query: Mapping[str, str] | None = None) -> Any:
+        """The answer to GET of a raw path."""
         ...
 
 
@@ -75,8 +74,8 @@ def _pages(server: ControlPlane, path: str) -> tuple[Object, ...]:
     token = ""
     for _ in range(_MOST_PAGES):
         query = {"limit": str(PAGE), **({"continue": token} if token else {})}
-        page = server.get_path(f"{path}?{urlencode(query)}")
-        items = page.get("items", [])
+        page = server.get_path(path, query=query)
+        items = page.get("items") or [] if isinstance(page, Mapping) else None
         if not isinstance(items, list) or not str(page.get("kind", "")).endswith("List"):
             raise Unavailable(f"the answer to {path} is not a list", reason="NotAList")
         objects.extend(items)

@@ -53,6 +53,23 @@ class World:
     def finished(self, workload: str, cluster: str) -> bool:
         return cluster in self.sites and workload in self.sites[cluster].capacity.finished
 
+    def observed(self, demand: Demand) -> LockEntry | None:
+        """Where work runs that no lock knows of (it was lost, or comes from before it): it stays there."""
+        pods: dict[str, int] = {}
+        for name in self.rooms:
+            count = sum(use.count for use in self.ours.get((demand.key, name), ()) if use.node)
+            if count or self.finished(demand.key, name):
+                pods[name] = count
+        if not pods:
+            return None
+        if demand.mode == "everywhere":
+            return LockEntry(mode=demand.mode, assignments=dict.fromkeys(pods, 1))
+        if demand.mode == "one":
+            pods = {
+                min(pods, key=lambda name: (not self.finished(demand.key, name), -pods[name], name)): demand.replicas
+            }
+        return LockEntry(mode=demand.mode, assignments=pods)
+
     def waits(self, workload: str, cluster: str) -> bool:
         """Whether the member has it and could not start (all of) it."""
         waiting = any(use.requests and not use.node for use in self.ours.get((workload, cluster), ()))
@@ -63,6 +80,7 @@ class World:
 class Case:
     """One workload: what it asks for, where it may go, where it was, and what stays there.
 
+    `before` is what the lock says, or for work that it does not know what is seen to run.
     `keep` is what stays where it was (cluster → replicas), `lost` the clusters it has to leave.
     """
 
@@ -87,13 +105,18 @@ class Case:
             constraints=constraints,
             refused={name: reason for name, reason in verdicts.items() if reason is not None},
             open=tuple(name for name, reason in verdicts.items() if reason is None),
-            before=before if before is not None and before.assignments else None,
+            before=before if before is not None and before.assignments else world.observed(demand),
         )
         for cluster in sorted(case.was):
-            why = case.refused.get(cluster) if cluster in world.sites else because(Code.ABSENT)
-            if why is not None and is_hard(why):
-                case.lost[cluster] = why
+            if cluster not in world.sites:
+                case.lost[cluster] = because(Code.ABSENT)
+            elif case.must_leave(cluster):
+                case.lost[cluster] = case.refused[cluster]
         return case
+
+    def must_leave(self, cluster: str) -> bool:
+        """Whether it may not even stay in a cluster where it is."""
+        return cluster in self.refused and is_hard(self.refused[cluster])
 
     @property
     def key(self) -> str:
@@ -112,16 +135,17 @@ class Case:
 
     # -- outcomes
 
-    def stays(self, *, others: Mapping[str, Reason], code: Code = Code.KEPT) -> Decision:
-        """Where it was, with the reason for which it went there: the lock does not change."""
-        text = self.before.reason if self.before is not None else ""
-        reason = Reason(str(code), text or because(code).text)
-        return self._decision(State.KEPT, self.was, reason, others=others)
+    def runs(
+        self, assignments: Assignments, reason: Reason, *, others: Mapping[str, Reason], kept: Code = Code.KEPT
+    ) -> Decision:
+        """Placed anew, moved or resized.
 
-    def runs(self, assignments: Assignments, reason: Reason, *, others: Mapping[str, Reason]) -> Decision:
-        """Placed anew, moved or resized; the same as before is kept."""
+        The same as before is kept, with the reason for which it once went there: the lock does
+        not change.
+        """
         if self.before is not None and dict(assignments) == dict(self.was):
-            return self.stays(others=others)
+            reason = Reason(str(kept), self.before.reason or because(kept).text)
+            return self._decision(State.KEPT, assignments, reason, others=others)
         if self.lost:
             left = sorted(self.lost)
             reason = because(Code.MOVED, clusters=", ".join(left), cause=self.lost[left[0]].text, then=reason.text)

@@ -38,17 +38,30 @@ def plan(intents: Intents, snapshot: Snapshot, *, previous: PlacementLock) -> Pl
     cases.sort(key=lambda case: case.rank(world.ledger))
     keep_what_runs(cases, world=world)
     decisions = {case.key: _decide(case, world=world) for case in cases}
-    for case in cases:
-        if decisions[case.key].state is State.PENDING:
-            # Its reason is of the world as it is in the end, which is how the next plan will find it.
-            case.warnings.clear()
-            decisions[case.key] = _decide(case, world=world)
+    _decide_again(cases, decisions=decisions, world=world)
     return Plan(
         snapshot_digest=snapshot.digest,
         decisions=tuple(decisions[key] for key in sorted(decisions)),
         queues=world.ledger.uses(),
         warnings=tuple(dict.fromkeys(_warnings(cases, snapshot=snapshot, world=world))),
     )
+
+
+def _decide_again(cases: Iterable[Case], *, decisions: dict[str, Decision], world: World) -> None:
+    """Work that waits is looked at again when all others have their place, until nothing changes.
+
+    Its reason is then of the world as the next plan will find it, and a guarantee that its owner
+    came to use no longer stands in its way. Each round but the last places work, so it ends.
+    """
+    waiting = [case for case in cases if decisions[case.key].state is State.PENDING]
+    changed = True
+    while changed:
+        changed = False
+        for case in waiting:
+            case.warnings.clear()
+            decisions[case.key] = _decide(case, world=world)
+            changed |= decisions[case.key].state is not State.PENDING
+        waiting = [case for case in waiting if decisions[case.key].state is State.PENDING]
 
 
 def _decide(case: Case, *, world: World) -> Decision:

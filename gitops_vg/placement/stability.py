@@ -31,9 +31,9 @@ def keep_what_runs(cases: Iterable[Case], *, world: World) -> None:
     open_promises: list[_Missing] = []
     for case in cases:
         _retain(case, world=world)
-        if case.ended:
-            continue
         for cluster, replicas in case.keep.items():
+            if world.finished(case.key, cluster):
+                continue
             open_promises.append(_hold(case, cluster=cluster, replicas=replicas, world=world))
     for promise in open_promises:
         _take(promise, world=world)
@@ -42,12 +42,18 @@ def keep_what_runs(cases: Iterable[Case], *, world: World) -> None:
 
 
 def _retain(case: Case, *, world: World) -> None:
-    """What of the previous assignments may stay."""
-    ended = [cluster for cluster in case.was if world.finished(case.key, cluster)]
-    if ended and case.demand.form == "job":
-        case.keep, case.ended = dict(case.was), True
-        return
+    """What of the previous assignments may stay. A job that ended stays whatever speaks against it."""
+    ended = _ended(case, case.was, world=world)
     stay = {name: count for name, count in sorted(case.was.items()) if name not in case.lost}
+    if not stay and not ended:
+        seen = world.observed(case.demand)
+        found = seen.assignments if seen is not None else {}
+        ended = _ended(case, found, world=world)
+        stay = {name: count for name, count in sorted(found.items()) if not case.must_leave(name)}
+    if ended:
+        case.keep, case.ended = {ended[0]: case.was.get(ended[0], case.demand.replicas)}, True
+        case.lost.clear()
+        return
     if case.demand.mode == "divide":
         case.keep = _resized(_within_bounds(stay, case=case, world=world), replicas=case.demand.replicas)
     elif case.demand.mode == "everywhere":
@@ -55,6 +61,12 @@ def _retain(case: Case, *, world: World) -> None:
     elif stay:
         running = sorted(stay, key=lambda name: (-_running(case.key, name, world=world), name))
         case.keep = {running[0]: case.demand.replicas}
+
+
+def _ended(case: Case, clusters: Iterable[str], *, world: World) -> list[str]:
+    """Where a job that exists once has done its work."""
+    whole = case.demand.mode == "one"
+    return [name for name in sorted(clusters) if whole and world.finished(case.key, name)]
 
 
 def _running(workload: str, cluster: str, *, world: World) -> int:
@@ -118,8 +130,8 @@ def _take(promise: _Missing, *, world: World) -> None:
 
 def _charge(case: Case, *, world: World) -> None:
     """Kept work counts for its queue, whatever the ceiling says by now."""
-    if case.keep and not case.ended:
-        world.ledger.charge(case.demand.queue, charge_of(case, assignments=case.keep))
+    running = {name: count for name, count in case.keep.items() if not world.finished(case.key, name)}
+    world.ledger.charge(case.demand.queue, charge_of(case, assignments=running))
 
 
 def charge_of(case: Case, *, assignments: Mapping[str, int]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from gitops_vg.quantities import CPU
 def decide_one(case: Case, *, world: World) -> Decision:
     """One cluster for all of it, where it fits node by node."""
     if case.ended:
-        return case.stays(others={}, code=Code.FINISHED)
+        return case.runs(case.keep, because(Code.FINISHED), others={}, kept=Code.FINISHED)
     if case.keep and not case.stuck:
         return case.runs(case.keep, because(Code.KEPT), others={})
     if case.stuck:
@@ -36,8 +36,10 @@ def decide_one(case: Case, *, world: World) -> Decision:
 def _elsewhere(case: Case, *, world: World) -> Decision:
     """It waits in a cluster that has no room for it: to one that has, or it goes on waiting there."""
     (here,) = case.keep
-    why = occupy(case.demand, room=world.rooms[here])
-    cause = why.reason if isinstance(why, Misfit) else because(Code.KEPT)
+    outcome = occupy(case.demand, room=world.rooms[here])
+    if not isinstance(outcome, Misfit):
+        return case.runs(case.keep, because(Code.KEPT), others={})
+    cause = outcome.reason
     rooms = [world.rooms[name] for name in case.open if name != here]
     choice = choose(case.demand, rooms=rooms) if rooms else None
     if choice is None or choice.best is None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlencode
 
 from gitops_vg.errors import ClusterError, NotFound, Unavailable
 from gitops_vg.intents.fleet import Intents
@@ -32,18 +33,18 @@ class FakeControlPlane:
         self._fail(str(group_kind))
         return self.clusters if group_kind.kind == "Cluster" else self.leases
 
-    def get_path(self, path: str) -> Body:
+    def get_path(self, path: str, *, query: Mapping[str, str] | None = None) -> Body:
+        query = query or {}
         self.requests.append(path)
-        self._fail(path)
-        url = urlsplit(path)
-        cluster, _, rest = url.path.removeprefix("/apis/cluster.karmada.io/v1alpha1/clusters/").partition("/proxy")
+        self._fail(f"{path}?{urlencode(query)}")
+        cluster, _, rest = path.removeprefix("/apis/cluster.karmada.io/v1alpha1/clusters/").partition("/proxy")
         if cluster not in self.members:
             raise Unavailable(f"{cluster} does not answer", status=503, reason="ServiceUnavailable")
         resource = rest.rpartition("/")[2]
         if resource not in self.members[cluster]:
             raise NotFound(f"no {resource}", status=404, reason="NotFound")
         items = self.members[cluster][resource]
-        start = int(parse_qs(url.query).get("continue", ["0"])[0])
+        start = int(query.get("continue", "0"))
         end = start + self.page
         metadata = {"continue": str(end)} if end < len(items) else {}
         return {"kind": f"{resource.title()}List", "metadata": metadata, "items": items[start:end]}

@@ -160,19 +160,20 @@ def test_a_list_that_became_too_old_is_read_anew(server):
     server.members["cluster-1"]["pods"] = [pod(f"p{number}", on="n1") for number in range(3)]
     real, failed = server.get_path, []
 
-    def once_expired(path):
-        if "continue=2" in path and not failed:
+    def once_expired(path, *, query):
+        if query.get("continue") == "2" and not failed:
             failed.append(path)
             raise Expired("too old", status=410)
-        return real(path)
+        return real(path, query=query)
 
     server.get_path = once_expired
 
     assert captured(server).nodes[0].free["pods"] == 107
 
 
-def test_an_answer_that_is_not_a_list_is_a_failed_read(server):
-    server.get_path = lambda _path: {"message": "hello"}
+@pytest.mark.parametrize("answer", [{"message": "hello"}, "hello", {"kind": "NodeList", "items": {"a": 1}}])
+def test_an_answer_that_is_not_a_list_is_a_failed_read(server, answer):
+    server.get_path = lambda _path, **_query: answer
 
     assert captured(server).node_source == "summary"
 
@@ -191,6 +192,13 @@ def test_a_cluster_that_is_not_ready_is_a_problem_with_its_time(server, ready, p
     server.clusters = [cluster("cluster-1", ready=ready)]
 
     assert captured(server).problem == problem
+
+
+def test_a_cluster_that_is_not_ready_is_not_asked_itself(server):
+    server.clusters = [cluster("cluster-1", ready="False")]
+
+    assert captured(server).node_source == "summary"
+    assert server.requests == []
 
 
 def test_a_cluster_without_conditions_is_a_problem(server):

@@ -30,7 +30,7 @@ from gitops_vg.placement.demand import demands_of
 from gitops_vg.placement.gangs import by_size
 
 NAMES = ("a", "b", "c")
-few = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @st.composite

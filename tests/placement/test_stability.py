@@ -8,6 +8,7 @@ import pytest
 from placement_fleet import (
     again,
     cluster,
+    intent,
     intents_of,
     job,
     manifests,
@@ -329,3 +330,63 @@ def test_warnings_of_the_capture_are_passed_on():
     result = planned(intents_of(cluster("a")), snapshot_of(member("a", node("a1"), warnings=("odd figures",))))
 
     assert result.warnings == ("a: odd figures",)
+
+
+# ---------------------------------------------------------------- work that the lock does not know
+
+
+def test_a_job_that_runs_is_kept_though_the_lock_was_lost():
+    result = replanned(TRAIN, members=[running("a", 0), member("b", node("b1", cpu=96))], lock={})
+
+    decision = result.decision["ml/train"]
+    assert (decision.state, dict(decision.assignments)) == (State.KEPT, {"a": 3})
+    assert decision.reason.text == "runs there already"
+
+
+def test_a_job_that_ended_is_not_run_again_though_the_lock_was_lost():
+    done = member("b", node("b1", cpu=4), finished=frozenset({"ml/train"}))
+
+    decision = replanned(TRAIN, members=[member("a", node("a1")), done], lock={}).decision["ml/train"]
+
+    assert dict(decision.assignments) == {"b": 3}
+
+
+def test_a_service_that_runs_is_kept_as_it_is_seen_though_the_lock_was_lost():
+    pods = {name: uses("web/shop", (f"{name}1", count), task="", cpu=1) for name, count in (("a", 2), ("b", 1))}
+    members = [member(name, node(f"{name}1"), ours=ours) for name, ours in pods.items()]
+
+    decision = replanned(shop(4), members=members, lock={}).decision["web/shop"]
+
+    assert decision.assignments["a"] >= 2
+    assert decision.assignments["b"] >= 1
+
+
+def test_a_copy_that_ended_in_one_cluster_still_runs_in_the_other():
+    workload = job("train", task(replicas=3, requests={"cpu": 8}), placement={"mode": "everywhere"})
+    lock = {"ml/train": LockEntry(mode="everywhere", assignments={"a": 1, "b": 1})}
+    members = [member("a", node("a1"), finished=frozenset({"ml/train"})), running("b", 8, on="b1")]
+
+    result = replanned(workload, job("big", task(requests={"cpu": 32})), members=members, lock=lock)
+
+    assert result.decision["ml/train"].state is State.KEPT
+    assert dict(result.decision["ml/big"].assignments) == {"a": 1}
+
+
+def test_a_job_that_ended_elsewhere_is_not_run_again_when_its_cluster_evicts():
+    evicting = member("a", node("a1"), taints=(Taint("rebuild", "", "NoExecute"),))
+    done = member("b", node("b1"), finished=frozenset({"ml/train"}))
+
+    decision = replanned(TRAIN, members=[evicting, done]).decision["ml/train"]
+
+    assert dict(decision.assignments) == {"b": 3}
+
+
+def test_work_that_waits_only_for_a_guarantee_starts_once_the_owner_uses_it():
+    owner = intent("Queue", "owner", spec={"guarantee": {"cpu": 10}})
+    guest = intent("Queue", "guest", spec={"weight": 9})
+    work = (job("own", task(requests={"cpu": 20}), queue="owner"), job("late", task(replicas=2, requests={"cpu": 6}),
+                                                                         queue="guest", gang="none"))  # fmt: skip
+
+    result = planned(intents_of(cluster("a"), owner, guest, *work), snapshot_of(member("a", node("a1", cpu=32))))
+
+    assert all(decision.assignments for decision in result.decisions)
