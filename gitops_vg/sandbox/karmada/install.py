@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from gitops_vg.sandbox.karmada.admission import Admission
 from gitops_vg.sandbox.karmada.aggregation import Aggregation
 from gitops_vg.sandbox.karmada.clusters import Clusters, cluster_key
 from gitops_vg.sandbox.karmada.control import MANAGER, Body, Objects, Queue
+from gitops_vg.sandbox.karmada.dataplane import Dataplane
 from gitops_vg.sandbox.karmada.detector import Detector
 from gitops_vg.sandbox.karmada.dispatch import Dispatcher
 from gitops_vg.sandbox.karmada.execution import Execution
@@ -57,9 +58,7 @@ class Controllers:
         self._settings = settings
         objects = Objects(sandbox.karmada)
         self._objects = objects
-        self._members = {
-            spec.name: Member(spec.name, Objects(sandbox.apis[spec.name])) for spec in sandbox.members
-        }
+        self._members = {spec.name: Member(spec.name, Objects(sandbox.apis[spec.name])) for spec in sandbox.members}
         now: Callable[[], str] = sandbox.karmada.now
         names = tuple(self._members)
         detector = Detector(objects)
@@ -73,6 +72,12 @@ class Controllers:
         )
         self._parts = (detector, scheduler, dispatcher, self._execution, aggregation, namespaces, self._clusters)
         self._queues: list[Queue[Any]] = [queue for part in self._parts for queue in part.queues]
+        self._dataplanes = {
+            name: Dataplane(member.objects, now=now, job_seconds=settings.job_seconds)
+            for name, member in self._members.items()
+            if settings.volcano is None or name in settings.volcano
+        }
+        self._queues += [queue for dataplane in self._dataplanes.values() for queue in dataplane.queues]
         self._endings: list[Callable[[], None]] = []
 
     def start(self) -> None:
@@ -85,6 +90,12 @@ class Controllers:
         for member in self._members.values():
             self._endings.append(member.objects.subscribe(self._listener(member)))
             member.listeners.append(self._reachability)
+        for name, dataplane in self._dataplanes.items():
+            objects = self._members[name].objects
+            listeners = [part.on_event for part in dataplane.parts]
+            self._endings += [objects.subscribe(listener) for listener in listeners]
+            dataplane.start()
+            self._wake(objects, listeners)
         self._wake(self._objects, [part.on_event for part in self._parts])
         for name in SYSTEM_NAMESPACES:
             if self._objects.get(ObjectKey("", "Namespace", "", name)) is None:
@@ -128,7 +139,7 @@ class Controllers:
         if member.reachable:
             self._execution.wake(member.name)
 
-    def _wake(self, objects: Objects, listeners: list[Callable[[Event], None]]) -> None:
+    def _wake(self, objects: Objects, listeners: Sequence[Callable[[Event], None]]) -> None:
         """What a start finds in its store is news to the controllers."""
         for kind in objects.api.catalog.kinds():
             for body in objects.api.store.items(kind):
