@@ -55,9 +55,7 @@ class Session:
         if self.format == "json" or not sys.stderr.isatty():
             yield
             return
-        timer = threading.Timer(
-            _PATIENCE, lambda: print(f"\r{message} …", end="", file=sys.stderr, flush=True)
-        )
+        timer = threading.Timer(_PATIENCE, lambda: print(f"\r{message} …", end="", file=sys.stderr, flush=True))
         timer.daemon = True
         timer.start()
         try:

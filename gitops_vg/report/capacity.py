@@ -33,9 +33,7 @@ def as_text(snapshot: Snapshot, *, now: datetime, style: Style) -> str:
         for cluster in snapshot.clusters
     ]
     age = max(0, int((now - snapshot.taken_at).total_seconds()))
-    footer = (
-        f"free of total; {count(len(rows), 'cluster')}, snapshot {short_digest(snapshot.digest)}, {age} s old"
-    )
+    footer = f"free of total; {count(len(rows), 'cluster')}, snapshot {short_digest(snapshot.digest)}, {age} s old"
     return f"{table(header, rows, style=style)}\n{footer}"
 
 

@@ -108,8 +108,7 @@ def decision_data(decision: Decision) -> dict[str, Any]:
         "queue": decision.queue,
         "reason": {"code": decision.reason.code, "text": decision.reason.text},
         "rejected": {
-            cluster: {"code": reason.code, "text": reason.text}
-            for cluster, reason in decision.rejected.items()
+            cluster: {"code": reason.code, "text": reason.text} for cluster, reason in decision.rejected.items()
         },
     }
 

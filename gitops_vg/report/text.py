@@ -69,9 +69,7 @@ def short_amount(resource: str, value: int) -> str:
 
 def amounts_text(amounts: Amounts) -> str:
     """`cpu 8, memory 32Gi, nvidia.com/gpu 8`, zeros left out."""
-    return ", ".join(
-        f"{name} {short_amount(name, value)}" for name, value in sorted(amounts.items()) if value
-    )
+    return ", ".join(f"{name} {short_amount(name, value)}" for name, value in sorted(amounts.items()) if value)
 
 
 def short_digest(digest: str) -> str:

@@ -1,0 +1,60 @@
+"""What several commands do first: read the fleet, reach the control plane, get capacity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitops_vg import pipeline
+from gitops_vg.cli.output import Session
+from gitops_vg.intents import Intents
+
+if TYPE_CHECKING:
+    from gitops_vg.capacity import Snapshot
+    from gitops_vg.gitstore import RenderedTree, Repository
+    from gitops_vg.kube import ApiServer
+
+
+@dataclass(frozen=True)
+class FleetCommand:
+    """One command on one fleet."""
+
+    session: Session
+    root: Path
+    kubeconfig: str | None = None
+    context: str | None = None
+
+    def intents(self) -> Intents:
+        """The fleet's intents as they lie in the folder; warnings are told beside."""
+        examined = pipeline.examine(self.root)
+        warnings = [finding for finding in examined.findings if not finding.is_error]
+        if warnings and len(warnings) == len(examined.findings):
+            self.session.note(f"{len(warnings)} warnings; `gitops-vg validate` shows them")
+        return pipeline.load(self.root)
+
+    def server(self, intents: Intents) -> ApiServer:
+        return pipeline.server_for(intents, root=self.root, kubeconfig=self.kubeconfig, context=self.context)
+
+    def snapshot(self, intents: Intents, file: Path | None) -> Snapshot:
+        """Capacity from a file, or live."""
+        if file is not None:
+            return pipeline.read_snapshot(file)
+        with self.session.step(f"reading the capacity of {len(intents.clusters)} clusters"):
+            return pipeline.capture(self.server(intents), intents, now=pipeline.utc_now())
+
+    def repository(self) -> Repository:
+        from gitops_vg.gitstore import Repository
+
+        return Repository.open(self.root)
+
+    def previous_tree(self, intents: Intents) -> RenderedTree | None:
+        """The committed rendered tree; None outside a repository or before the first publication."""
+        from gitops_vg.errors import GitError
+        from gitops_vg.gitstore import Repository
+
+        try:
+            repository = Repository.open(self.root)
+        except GitError:
+            return None
+        return repository.read_tree(f"refs/heads/{intents.fleet.spec.rendered.branch}")

@@ -1,0 +1,48 @@
+"""`gitops-vg plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gitops_vg.cli.options import fleet_option, output_option, server_options, snapshot_option
+from gitops_vg.cli.output import Session
+
+
+@click.command("plan", epilog="Example: gitops-vg plan --snapshot today.json -o json")
+@fleet_option
+@server_options
+@snapshot_option
+@output_option
+@click.pass_obj
+def command(
+    session: Session, root: Path, kubeconfig: str | None, context: str | None, snapshot_file: Path | None
+) -> int:
+    """Show where every workload would run and why, and what publishing would change.
+
+    Exit code 2 when the rendered branch would change, 0 when it would not. Nothing is written.
+    """
+    from gitops_vg import pipeline
+    from gitops_vg.cli.fleets import FleetCommand
+    from gitops_vg.report import plan as report
+    from gitops_vg.report import rendered
+
+    fleet = FleetCommand(session, root, kubeconfig, context)
+    intents = fleet.intents()
+    tree = fleet.previous_tree(intents)
+    previous = tree.lock if tree is not None else {}
+    rendering = pipeline.decide(intents, fleet.snapshot(intents, snapshot_file), previous=previous)
+    before = tree.manifests if tree is not None else ()
+    changes = rendered.tree_changes(before, rendering.manifests)
+    lines = pipeline.destructive_lines(before, rendering.manifests)
+    session.emit(
+        text=lambda style: "\n\n".join(
+            [
+                report.as_text(rendering.plan, previous=previous, style=style),
+                rendered.changes_text(changes, lines, style=style),
+            ]
+        ),
+        data=lambda: {**report.as_data(rendering.plan), "changes": rendered.changes_data(changes, lines)},
+    )
+    return 2 if changes or dict(previous) != dict(rendering.lock) else 0

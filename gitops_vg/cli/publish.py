@@ -1,0 +1,43 @@
+"""`gitops-vg publish`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gitops_vg.cli.options import fleet_option, output_option, server_options, snapshot_option
+from gitops_vg.cli.output import Session
+
+
+@click.command("publish", epilog="Example: gitops-vg publish && gitops-vg sync")
+@fleet_option
+@server_options
+@snapshot_option
+@output_option
+@click.pass_obj
+def command(
+    session: Session, root: Path, kubeconfig: str | None, context: str | None, snapshot_file: Path | None
+) -> int:
+    """Commit the rendered manifests of the committed intents to the rendered branch, and push it.
+
+    The working tree and the checked-out branch are never touched. No change, no commit. Exit code 3 when
+    the change destroys what needs a person's word.
+    """
+    from gitops_vg import pipeline
+    from gitops_vg.cli.fleets import FleetCommand
+    from gitops_vg.report import plan as plan_report
+    from gitops_vg.report import rendered
+
+    fleet = FleetCommand(session, root, kubeconfig, context)
+    repository = fleet.repository()
+    result, rendering = pipeline.publish_fleet(
+        repository, snapshot_of=lambda intents: fleet.snapshot(intents, snapshot_file)
+    )
+    if rendering.pending:
+        session.note(f"{rendering.pending} workloads wait for a place; `gitops-vg plan` says why")
+    session.emit(
+        text=lambda style: rendered.published_text(result, style=style),
+        data=lambda: {**rendered.published_data(result), "plan": plan_report.as_data(rendering.plan)},
+    )
+    return 0
