@@ -144,19 +144,24 @@ def approvals_of(intents: Intents) -> tuple[ApprovalRecord, ...]:
 
 
 def publish_fleet(
-    repository: Repository, *, snapshot_of: Callable[[Intents], Snapshot], clock: Clock = utc_now, strict: bool = True
+    repository: Repository,
+    *,
+    snapshot_of: Callable[[Intents], Snapshot],
+    source: str | None = None,
+    clock: Clock = utc_now,
 ) -> tuple[PublishResult, Rendering]:
-    """Render the committed intents and commit the result onto the rendered branch.
+    """Render the intents of a commit and commit the result onto the rendered branch.
 
-    `strict` refuses uncommitted changes of the fleet's files and a source that has diverged from its upstream.
-    Raises InputError, GuardError, GitError, ClusterError.
+    Without `source` it is the checked-out commit, and uncommitted changes of the fleet's files or a branch that
+    has diverged from its upstream are refused. Raises InputError, GuardError, GitError, ClusterError.
     """
     from gitops_vg.gitstore import publish, render_files
 
-    state = repository.source_state()
-    if strict:
+    if source is None:
+        state = repository.source_state()
         _refuse_unclear_source(state.dirty, ahead=state.ahead, behind=state.behind)
-    with repository.export(state.commit) as folder:
+        source = state.commit
+    with repository.export(source) as folder:
         intents = load(folder)
     snapshot = snapshot_of(intents)
     renderings: list[Rendering] = []
@@ -170,8 +175,8 @@ def publish_fleet(
 
     rendered = intents.fleet.spec.rendered
     result = publish(
-        repository, branch=rendered.branch, remote=rendered.remote, source=state.commit,
-        subject=f"Render {intents.fleet.name} from {state.commit[:12]}", render=render,
+        repository, branch=rendered.branch, remote=rendered.remote, source=source,
+        subject=f"Render {intents.fleet.name} from {source[:12]}", render=render,
     )  # fmt: skip
     return result, renderings[-1]
 

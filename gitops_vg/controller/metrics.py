@@ -16,20 +16,14 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.cycles = Counter(
-            "gitops_vg_cycles", "Cycles of the loop by result.", ["result"], registry=self.registry
-        )
+        self.cycles = Counter("gitops_vg_cycles", "Cycles of the loop by result.", ["result"], registry=self.registry)
         self.actions = Counter("gitops_vg_actions", "Actions done by kind.", ["kind"], registry=self.registry)
         self.held = Gauge("gitops_vg_held_actions", "Actions that a guard holds back.", registry=self.registry)
         self.drift = Gauge("gitops_vg_drifted_objects", "Objects that differed live.", registry=self.registry)
         self.pending = Gauge("gitops_vg_pending_workloads", "Workloads without a place.", registry=self.registry)
-        self.findings = Gauge(
-            "gitops_vg_findings", "Findings in the source.", ["severity"], registry=self.registry
-        )
+        self.findings = Gauge("gitops_vg_findings", "Findings in the source.", ["severity"], registry=self.registry)
         self.age = Gauge("gitops_vg_capacity_age_seconds", "Age of the last snapshot.", registry=self.registry)
-        self.seconds = Histogram(
-            "gitops_vg_cycle_seconds", "Time of a cycle after its batch.", registry=self.registry
-        )
+        self.seconds = Histogram("gitops_vg_cycle_seconds", "Time of a cycle after its batch.", registry=self.registry)
 
 
 class Heartbeat:
