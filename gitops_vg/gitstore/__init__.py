@@ -1,7 +1,7 @@
 """Git as the store of intents and of rendered trees."""
 
 from gitops_vg.gitstore.publish import PublishResult, publish
-from gitops_vg.gitstore.repository import Repository, SourceState
+from gitops_vg.gitstore.repository import Repository, SourceState, start_repository
 from gitops_vg.gitstore.tree import ApprovalRecord, RenderedTree, TreeSettings, render_files
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "TreeSettings",
     "publish",
     "render_files",
+    "start_repository",
 ]

@@ -89,3 +89,8 @@ class Git:
         if network and (any(word in said for word in _OFFLINE) or "Timeout" in said):
             return GitUnreachable(f"git {arguments[0]}: {message}", hint="check the remote's address and your access")
         return GitError(f"git {arguments[0]}: {message}")
+
+
+def init_repository(folder: Path) -> None:
+    """Make `folder` a Git repository with the branch `main`."""
+    git.Repo.init(folder, initial_branch="main").close()

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gitops_vg.errors import GitError
-from gitops_vg.gitstore.git import Git
+from gitops_vg.gitstore.git import Git, init_repository
 from gitops_vg.gitstore.tree import MANIFEST, RenderedTree, parse_tree, parse_yaml, read_manifest
 
 _FLEET_PATHS = ("gitops-vg.yaml", "clusters", "policies", "workloads")
@@ -211,6 +211,12 @@ class Repository:
             raise
         return True
 
+    def commit_all(self, message: str) -> str:
+        """Commit every change in the working tree, as a person would with `git add --all && git commit`."""
+        self.git.run("add", "--all", "--", ".")
+        self.git.run("commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message)
+        return self.source_commit()
+
     def is_ancestor(self, first: str, second: str) -> bool:
         return self.git.succeeds("merge-base", "--is-ancestor", first, second)
 
@@ -246,3 +252,13 @@ class Repository:
 def _check_remote(remote: str) -> None:
     if not _REMOTE.fullmatch(remote):
         raise GitError(f"{remote!r} is no name of a remote", hint="name one of `git remote` in rendered.remote")
+
+
+def start_repository(folder: Path, *, message: str) -> Repository:
+    """A new repository in `folder` with everything in it committed. Raises GitError when there is one already."""
+    if (folder / ".git").exists():
+        raise GitError(f"{folder} is a repository already", hint="use it as it is")
+    init_repository(folder)
+    repository = Repository(folder)
+    repository.commit_all(message)
+    return repository
