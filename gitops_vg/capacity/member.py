@@ -75,11 +75,22 @@ def _pages(server: ControlPlane, path: str) -> tuple[Object, ...]:
     for _ in range(_MOST_PAGES):
         query = {"limit": str(PAGE), **({"continue": token} if token else {})}
         page = server.get_path(path, query=query)
-        items = page.get("items") or [] if isinstance(page, Mapping) else None
-        if not isinstance(items, list) or not str(page.get("kind", "")).endswith("List"):
-            raise Unavailable(f"the answer to {path} is not a list", reason="NotAList")
-        objects.extend(items)
+        objects.extend(_items(page, path=path))
         token = (page.get("metadata") or {}).get("continue") or ""
         if not token:
             return tuple(objects)
     raise Unavailable(f"the list {path} does not end after {_MOST_PAGES * PAGE} objects", reason="EndlessList")
+
+
+def _items(page: Any, *, path: str) -> builtins.list[Object]:
+    """The objects of one page; whatever stands behind a proxy may answer anything."""
+    if isinstance(page, Mapping) and str(page.get("kind", "")).endswith("List"):
+        items = page.get("items") or []
+        if isinstance(items, list) and all(_has_name(item) for item in items):
+            return items
+    raise Unavailable(f"the answer to {path} is not a list of objects", reason="NotAList")
+
+
+def _has_name(item: Any) -> bool:
+    metadata = item.get("metadata") if isinstance(item, Mapping) else None
+    return isinstance(metadata, Mapping) and isinstance(metadata.get("name"), str)

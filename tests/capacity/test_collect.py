@@ -171,7 +171,10 @@ def test_a_list_that_became_too_old_is_read_anew(server):
     assert captured(server).nodes[0].free["pods"] == 107
 
 
-@pytest.mark.parametrize("answer", [{"message": "hello"}, "hello", {"kind": "NodeList", "items": {"a": 1}}])
+@pytest.mark.parametrize(
+    "answer",
+    [{"message": "hello"}, "hello", {"kind": "NodeList", "items": {"a": 1}}, {"kind": "NodeList", "items": [{}]}],
+)
 def test_an_answer_that_is_not_a_list_is_a_failed_read(server, answer):
     server.get_path = lambda _path, **_query: answer
 
