@@ -3,36 +3,50 @@
 from __future__ import annotations
 
 import difflib
+import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from gitops_vg.findings import Finding, Severity
-from gitops_vg.intents.source import Path, Source, dotted
+from gitops_vg.intents.source import Path, dotted
+from gitops_vg.intents.yaml import Document
 
-_FORMS = {
-    "Duration": ("a duration", "write a number and ms, s, m or h, for example 30s"),
-    "Percent": ("a percentage", "write a whole number and %, for example 80%"),
-}
+_PRIVATE = frozenset({"env", "inline", "template"})
+"""Below these fields a value may be a secret, and is never shown."""
+_TYPES = {
+    "string_type": "text", "int_type": "a whole number", "bool_type": "true or false", "dict_type": "a map",
+    "model_type": "a map", "model_attributes_type": "a map", "tuple_type": "a list", "list_type": "a list",
+    "date_type": "a day such as 2026-12-31", "is_instance_of": "a day such as 2026-12-31",
+}  # fmt: skip
+_FORMS = (
+    ("ms|s|m|h", "write a number and ms, s, m or h, for example 30s"),
+    ("%", "write a whole number up to 100 and %, for example 80%"),
+    ("sha256", "copy the digest that publish or sync printed: sha256: and 64 hexadecimal digits"),
+    ("[1-9][0-9]*(", "write a number or a range, for example 2 or 2-3"),
+    ("a-z0-9", "use lower-case letters, digits and -, starting and ending with a letter or digit"),
+)
 
 
 def findings_of(
-    error: ValidationError, *, model: type[BaseModel], data: Mapping[str, Any], source: Source
+    error: ValidationError, *, model: type[BaseModel], data: Mapping[str, Any], document: Document
 ) -> Iterator[Finding]:
-    """A finding for each problem; members of a union that was not meant are left out."""
-    seen: set[Path] = set()
+    """A finding for each value that is wrong; the alternatives of a union are one finding together."""
+    problems: dict[Path, list[Any]] = {}
     for problem in error.errors(include_url=False, include_input=True):
-        path = _written_path(problem["loc"], data=data)
-        if path in seen:
-            continue
-        seen.add(path)
-        code, message, fix = _explain(problem, path=path, model=model)
-        at = source.at(path, key=code == "GVG112")
+        path = _written_path(problem["loc"], data=data, missing=problem["type"] == "missing")
+        if not any(path[: len(fault)] == fault for fault in document.faults):
+            problems.setdefault(path, []).append(problem)
+    for path, alternatives in problems.items():
+        if any(other[: len(path)] == path and len(other) > len(path) for other in problems):
+            continue  # Said better of a part of this value: another alternative of a union, or the list around it.
+        code, message, fix = _explain(alternatives, path=path, model=model)
+        at = document.source.at(path, key=code == "GVG112")
         yield Finding(code, Severity.ERROR, at, message, fix, dotted(path))
 
 
-def _written_path(loc: tuple[int | str, ...], *, data: Any) -> Path:
+def _written_path(loc: tuple[int | str, ...], *, data: Any, missing: bool) -> Path:
     """The path in the document: pydantic also names members of unions, which nobody wrote."""
     path: list[int | str] = []
     value = data
@@ -41,63 +55,75 @@ def _written_path(loc: tuple[int | str, ...], *, data: Any) -> Path:
         if inside:
             value = value[part]
             path.append(part)
-        elif isinstance(value, dict) and number == len(loc) - 1:
+        elif missing and number == len(loc) - 1:
             path.append(part)
     return tuple(path)
 
 
-def _explain(problem: Any, *, path: Path, model: type[BaseModel]) -> tuple[str, str, str]:
-    kind, context, value = problem["type"], problem.get("ctx") or {}, problem.get("input")
-    name = dotted(path) or "the document"
+def _explain(alternatives: list[Any], *, path: Path, model: type[BaseModel]) -> tuple[str, str, str]:
+    first = alternatives[0]
+    kind, name = first["type"], dotted(path) or "the document"
     if kind == "extra_forbidden":
-        known = _fields_at(model, path[:-1])
-        near = difflib.get_close_matches(str(path[-1]), known, n=1)
-        fix = f"did you mean {near[0]}?" if near else f"remove it; the fields here are {', '.join(sorted(known))}"
-        return "GVG112", f"there is no field {path[-1]} in {dotted(path[:-1]) or model.__name__}", fix
+        return _unknown_field(path, model=model)
     if kind == "missing":
         return "GVG113", f"{name} is missing", f"write {path[-1]}"
+    value = first.get("input")
+    shown = name if _PRIVATE.intersection(path) else f"{name}: {_shown(value)}"
     if isinstance(value, float):
-        return "GVG114", f"{name}: {value} is a float, and floats lose digits", f'write quotes: "{value}"'
-    shown = f"{name}: {_shown(value)}"
+        said = "this" if shown == name else str(value)
+        return (
+            "GVG114",
+            f"{name}: {said} is a float, and floats lose digits",
+            "write a whole number, or quotes around it",
+        )
+    telling = next((one for one in alternatives if one["type"] not in _TYPES), None)
+    if telling is None or (telling["type"] == "literal_error" and len(alternatives) > 1):
+        expected = " or ".join(dict.fromkeys(_expected(one) for one in alternatives))
+        return "GVG114", f"{shown} is not {expected}", f"write {expected}"
+    return "GVG114", *_of_value(telling, name=name, shown=shown)
+
+
+def _of_value(problem: Any, *, name: str, shown: str) -> tuple[str, str]:
+    """Message and fix for a value of the right type."""
+    kind, context = problem["type"], problem.get("ctx") or {}
     if kind == "literal_error":
-        expected = context.get("expected", "")
-        return "GVG114", f"{shown} is not one of {expected}", f"write one of {expected}"
+        return f"{shown} is not one of {context['expected']}", f"write one of {context['expected']}"
     if kind == "string_pattern_mismatch":
-        pattern = context.get("pattern", "")
-        return "GVG114", f"{shown} has the wrong form", _form_of(pattern)
-    if kind in ("greater_than_equal", "less_than_equal"):
-        bound = context.get("ge", context.get("le"))
-        word = "less than" if "ge" in context else "more than"
-        return "GVG114", f"{shown} is {word} {bound}", f"write {bound} or {'more' if 'ge' in context else 'less'}"
+        return f"{shown} has the wrong form", _form_of(context["pattern"])
+    if kind == "greater_than_equal":
+        return f"{shown} is less than {context['ge']}", f"write {context['ge']} or more"
+    if kind == "less_than_equal":
+        return f"{shown} is more than {context['le']}", f"write {context['le']} or less"
     if kind in ("too_short", "string_too_short"):
-        return "GVG114", f"{name} is empty", "write at least one"
+        return f"{name} is empty", "write at least one"
     if kind == "string_too_long":
-        return "GVG114", f"{shown} is longer than {context.get('max_length')} characters", "shorten it"
-    expected = str(problem["msg"]).removeprefix("Input should be ").removeprefix("a valid ")
-    return "GVG114", f"{shown} is not {_article(expected)}", f"write {_article(expected)}"
+        return f"{shown} is longer than {context['max_length']} characters", "shorten it"
+    return f"{shown}: {problem['msg'][:1].lower()}{problem['msg'][1:]}", "correct the value"
+
+
+def _expected(problem: Any) -> str:
+    if problem["type"] == "literal_error":
+        return str(problem["ctx"]["expected"]).replace("'", "")
+    return _TYPES.get(problem["type"], "what is expected here")
 
 
 def _form_of(pattern: str) -> str:
-    if "ms|s|m|h" in pattern:
-        return _FORMS["Duration"][1]
-    if "%" in pattern:
-        return _FORMS["Percent"][1]
-    if "sha256" in pattern:
-        return "copy the digest that publish or sync printed: sha256: and 64 hexadecimal digits"
-    if pattern.startswith("^[1-9]"):
-        return "write a number or a range, for example 2 or 2-3"
-    return "use lower-case letters, digits and -, starting and ending with a letter or digit"
-
-
-def _article(text: str) -> str:
-    known = {"string": "text", "integer": "a whole number", "boolean": "true or false", "dictionary": "a map",
-             "tuple": "a list", "list": "a list", "date": "a date such as 2026-12-31"}  # fmt: skip
-    return known.get(text, text)
+    return next((fix for part, fix in _FORMS if part in pattern), "correct the value")
 
 
 def _shown(value: Any) -> str:
-    text = str(value)
+    """The value as YAML has it, in short."""
+    if isinstance(value, (dict, list)):
+        return "a map" if isinstance(value, dict) else "a list"
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def _unknown_field(path: Path, *, model: type[BaseModel]) -> tuple[str, str, str]:
+    known = _fields_at(model, path[:-1])
+    near = difflib.get_close_matches(str(path[-1]), known, n=1)
+    fix = f"did you mean {near[0]}?" if near else f"remove it; the fields here are {', '.join(sorted(known))}"
+    return "GVG112", f"there is no field {path[-1]} in {dotted(path[:-1]) or model.__name__}", fix
 
 
 def _fields_at(model: type[BaseModel], path: Path) -> list[str]:
@@ -122,8 +148,4 @@ def _field_model(model: Any, name: str) -> Any:
 def _model_in(annotation: Any) -> Any:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    for argument in getattr(annotation, "__args__", ()):
-        found = _model_in(argument)
-        if found is not None:
-            return found
-    return None
+    return next((found for argument in get_args(annotation) if (found := _model_in(argument)) is not None), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path as FilePath
@@ -27,7 +27,8 @@ from gitops_vg.intents.models import (
     Queue,
     Workload,
 )
-from gitops_vg.intents.source import Path, Source, dotted
+from gitops_vg.intents.rawfiles import RawFiles, unused
+from gitops_vg.intents.source import Path
 from gitops_vg.intents.yaml import Document, read_documents
 
 Kind = TypeVar("Kind", bound=Intent)
@@ -46,18 +47,10 @@ def read_fleet(root: FilePath) -> ReadResult:
 
     Raises nothing for what people wrote; a folder that is not there is a finding too.
     """
-    findings: list[Finding] = []
-    documents: list[Document] = []
-    for file in intent_files(root):
-        text = read_text(root, file)
-        if isinstance(text, Finding):
-            findings.append(text)
-            continue
-        read, unread = read_documents(text, file=file.as_posix(), is_date=_is_expiry)
-        documents += read
-        findings += unread
-    intents, foreign = [], []
-    for document in documents:
+    documents, findings = _documents(root)
+    intents: list[Intent] = []
+    foreign: list[Document] = []
+    for document in (document for read in documents.values() for document in read):
         if _is_foreign(document):
             foreign.append(document)
             continue
@@ -65,14 +58,35 @@ def read_fleet(root: FilePath) -> ReadResult:
         findings += wrong
         if intent is not None:
             intents.append(intent)
-    intents, problems, used = _with_raw(intents, root=root)
-    findings += problems
-    findings += _unused(foreign, used=used)
+    raw = RawFiles(root, known=documents)
+    intents = [raw.completed(intent) for intent in intents]
+    findings += raw.findings
+    findings += unused(foreign, used=raw.used)
     findings += _twice(intents)
     findings += _one_fleet(intents, root=root, findings=findings)
     if any(finding.is_error for finding in findings):
         return ReadResult(None, in_order(findings))
     return ReadResult(_fleet(intents), in_order(findings))
+
+
+def _documents(root: FilePath) -> tuple[dict[str, tuple[Document, ...]], list[Finding]]:
+    """The documents of every file that could be read, and what was wrong with the files."""
+    documents: dict[str, tuple[Document, ...]] = {}
+    files, unsearched = intent_files(root)
+    findings = list(unsearched)
+    for file in files:
+        text = read_text(root, file)
+        if isinstance(text, Finding):
+            findings.append(text)
+            continue
+        name = file.as_posix()
+        documents[name], problems = read_documents(text, file=name, is_date=_is_expiry)
+        findings += problems
+        if not documents[name] and not problems:
+            at = Location(name)
+            findings.append(Finding("GVG121", Severity.WARNING, at, "the file holds no intent",
+                                    "delete the file, or write an intent"))  # fmt: skip
+    return documents, findings
 
 
 def _is_expiry(path: Path) -> bool:
@@ -115,7 +129,7 @@ def _intent(document: Document) -> tuple[Intent | None, Iterable[Finding]]:
     try:
         return model.model_validate(data).with_source(source), ()
     except ValidationError as error:
-        return None, findings_of(error, model=model, data=data, source=source)
+        return None, findings_of(error, model=model, data=data, document=document)
 
 
 def _with_dates(data: dict[str, Any]) -> dict[str, Any]:
@@ -127,92 +141,6 @@ def _with_dates(data: dict[str, Any]) -> dict[str, Any]:
         except ValueError:
             return data
     return data
-
-
-# ---------------------------------------------------------------- raw manifests
-
-
-def _with_raw(intents: list[Intent], *, root: FilePath) -> tuple[list[Intent], list[Finding], set[str]]:
-    """The workloads with their raw objects read; the files that were used."""
-    result: list[Intent] = []
-    findings: list[Finding] = []
-    used: set[str] = set()
-    for intent in intents:
-        if not isinstance(intent, Workload) or intent.spec.manifests is None:
-            result.append(intent)
-            continue
-        objects: list[Mapping[str, Any]] = list(intent.spec.manifests.inline)
-        places: list[tuple[Source, Path]] = []
-        for index, object_ in enumerate(objects):
-            path = ("spec", "manifests", "inline", index)
-            places.append((intent.written, path))
-            findings += _object_problems(object_, at=intent.source_at(path), field=dotted(path))
-        for index, pattern in enumerate(intent.spec.manifests.files):
-            files, problems = _files(pattern, intent=intent, index=index, root=root)
-            findings += problems
-            for file in files:
-                used.add(file.as_posix())
-                read, problems = _objects(file, root=root)
-                findings += problems
-                objects += [document.data for document in read]
-                places += [(document.source, ()) for document in read]
-        result.append(intent.with_raw(tuple(objects), places=tuple(places)))
-    return result, findings, used
-
-
-def _files(pattern: str, *, intent: Workload, index: int, root: FilePath) -> tuple[list[FilePath], list[Finding]]:
-    """The files a pattern means, beside the workload's own file."""
-    field = f"spec.manifests.files[{index}]"
-    at = intent.source(field)
-    folder = FilePath(intent.source().file).parent
-    parts = FilePath(pattern).parts
-    if not pattern or FilePath(pattern).is_absolute() or ".." in parts:
-        return [], [_error("GVG110", at, f"{pattern} leads out of the fleet's folder",
-                           "name files below the folder of this file", field)]  # fmt: skip
-    found = [path.relative_to(root) for path in sorted((root / folder).glob(pattern)) if not path.is_dir()]
-    if not found:
-        return [], [_error("GVG118", at, f"{pattern} matches no file in {folder.as_posix()}/",
-                           "check the name, or remove the line", field)]  # fmt: skip
-    return found, []
-
-
-def _objects(file: FilePath, *, root: FilePath) -> tuple[list[Document], list[Finding]]:
-    text = read_text(root, file)
-    if isinstance(text, Finding):
-        return [], [text]
-    documents, problems = read_documents(text, file=file.as_posix())
-    findings = list(problems)
-    objects = []
-    for document in documents:
-        bad = list(_object_problems(document.data, at=document.source.at(), field=""))
-        findings += bad
-        if not bad:
-            objects.append(document)
-    return objects, findings
-
-
-def _object_problems(body: Any, *, at: Location, field: str) -> Iterable[Finding]:
-    """What keeps a raw object from being handled at all."""
-    if not isinstance(body, dict) or not all(isinstance(body.get(key), str) for key in ("apiVersion", "kind")):
-        yield _error("GVG111", at, "not a Kubernetes object: apiVersion or kind is missing",
-                     "write apiVersion, kind, metadata.name", field)  # fmt: skip
-        return
-    metadata = body.get("metadata")
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-        yield _error("GVG111", at, f"{body['kind']} without metadata.name", "give it a name", field)
-        return
-    if body["kind"] == "Secret" and body["apiVersion"] == "v1" and (body.get("data") or body.get("stringData")):
-        yield _error("GVG119", at, f"Secret {metadata['name']} has its values in the file",
-                     "keep the values in a secret store and reference the Secret by name; change what was committed",
-                     field)  # fmt: skip
-
-
-def _unused(foreign: Iterable[Document], *, used: set[str]) -> Iterable[Finding]:
-    for document in foreign:
-        if document.source.file not in used:
-            kind = document.data.get("kind", "object")
-            yield _error("GVG117", document.source.at(), f"a {kind} that no workload refers to",
-                         "name this file in the manifests.files of a workload, or move it away")  # fmt: skip
 
 
 # ---------------------------------------------------------------- the whole

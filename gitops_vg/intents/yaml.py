@@ -20,8 +20,8 @@ from gitops_vg.intents.source import Path, Source, dotted
 MAX_BYTES = 1024 * 1024
 """Of one file: etcd refuses larger objects anyway."""
 MAX_DOCUMENTS = 1000
-MAX_VALUES = 50_000
-"""Of one document with its aliases followed: an alias bomb ends here."""
+MAX_VALUES = 250_000
+"""Of one file with its aliases followed: an alias bomb ends here. A file of 1 MiB has some 50,000."""
 MAX_DEPTH = 60
 
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -42,6 +42,13 @@ _AMBIGUOUS = re.compile(
     r"|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?"  # dates and times
     r"|=|<<"
 )
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""What YAML 1.2 §5.1 does not allow."""
+_PRIVATE = frozenset({"data", "stringData", "env", "value"})
+"""Below these keys a value may be a secret, and is never shown."""
+_SUSPICIOUS = frozenset(["", *"0123456789+-.~nNtTfFyYoO=<"])
+"""First characters of all that is not plainly text: the test that keeps reading fast."""
+_TEXT = "tag:yaml.org,2002:str"
 _CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq",
                                                                "timestamp", "value", "merge"))  # fmt: skip
 
@@ -52,6 +59,15 @@ class Document:
 
     data: Any
     source: Source
+    faults: frozenset[Path] = frozenset()
+    """Values that were reported already: what a model says about them is no news."""
+
+
+@dataclass
+class _Budget:
+    """How many values may still be read from a file."""
+
+    left: int = MAX_VALUES
 
 
 @dataclass
@@ -61,9 +77,10 @@ class _Reading:
     file: str
     findings: list[Finding]
     is_date: Callable[[Path], bool]
+    budget: _Budget
     values: dict[Path, tuple[int, int]] = field(default_factory=dict)
     keys: dict[Path, tuple[int, int]] = field(default_factory=dict)
-    count: int = 0
+    faults: set[Path] = field(default_factory=set)
     stopped: bool = False
 
     def report(self, code: str, mark: Any, message: str, fix: str, path: Path) -> None:
@@ -80,23 +97,27 @@ def read_documents(
     """
     findings: list[Finding] = []
     documents: list[Document] = []
+    budget = _Budget()
     try:
         for node in _nodes(text):
             if len(documents) == MAX_DOCUMENTS:
                 findings.append(_at_start(file, "GVG102", f"more than {MAX_DOCUMENTS} documents", "split the file"))
                 break
-            reading = _Reading(file, findings, is_date)
+            reading = _Reading(file, findings, is_date, budget)
             data = _value(node, (), reading, 0, frozenset())
-            if data is None:
+            if budget.left < 0:
+                break
+            if data is None or reading.stopped:
                 continue
             source = Source(file, node.start_mark.line + 1, reading.values, reading.keys)
-            documents.append(Document(data, source))
+            documents.append(Document(data, source, frozenset(reading.faults)))
     except yaml.MarkedYAMLError as error:
-        findings.append(_syntax(error, file=file))
-    except yaml.YAMLError as error:
-        findings.append(_at_start(file, "GVG104", f"not YAML: {error}", "remove the character"))
-    except (RecursionError, MemoryError, ValueError) as error:
-        findings.append(_at_start(file, "GVG106", f"cannot be read: {error}", "nest less"))
+        findings.append(_syntax(error, text=text, file=file))
+    except yaml.reader.ReaderError as error:
+        findings.append(_bad_character(error, text=text, file=file))
+    except (yaml.YAMLError, RecursionError, MemoryError, ValueError) as error:
+        what = str(error).partition("\n")[0] or type(error).__name__
+        findings.append(_at_start(file, "GVG106", f"cannot be read: {what}", "nest less, and write plain text"))
     return tuple(documents), tuple(findings)
 
 
@@ -113,11 +134,14 @@ def _at_start(file: str, code: str, message: str, fix: str) -> Finding:
     return Finding(code, Severity.ERROR, Location(file), message.replace("\n", " "), fix)
 
 
-def _syntax(error: yaml.MarkedYAMLError, *, file: str) -> Finding:
+def _syntax(error: yaml.MarkedYAMLError, *, text: str, file: str) -> Finding:
     mark = error.problem_mark or error.context_mark
-    at = Location(file, mark.line + 1, mark.column + 1) if mark else Location(file)
+    lines = text.splitlines() or [""]
+    line = min(mark.line, len(lines) - 1) if mark else 0
+    column = min(mark.column, len(lines[line])) if mark and mark.line == line else len(lines[line])
+    at = Location(file, line + 1, column + 1)
     problem = " ".join(part for part in (error.context, error.problem) if part)
-    if "'\\t'" in problem or "tab" in problem:
+    if lines[line][column : column + 1] == "\t" or "'\\t'" in problem or "tab" in problem:
         return Finding("GVG107", Severity.ERROR, at, "a tab where YAML wants spaces", "indent with spaces")
     if "anchor" in problem or "alias" in problem:
         return Finding("GVG106", Severity.ERROR, at, problem, "define the anchor before it is used, or write it out")
@@ -125,31 +149,46 @@ def _syntax(error: yaml.MarkedYAMLError, *, file: str) -> Finding:
     return Finding("GVG104", Severity.ERROR, at, f"not YAML: {problem}", fix)
 
 
+def _bad_character(error: yaml.reader.ReaderError, *, text: str, file: str) -> Finding:
+    """A control character, or something else that YAML text must not contain."""
+    index, found = next(((i, one) for i, one in enumerate(text) if _UNPRINTABLE.match(one)), (0, ""))
+    before = text[:index]
+    at = Location(file, before.count("\n") + 1, index - before.rfind("\n"))
+    what = f"the character U+{ord(found):04X}" if found else str(error.reason)
+    return Finding("GVG104", Severity.ERROR, at, f"not YAML: {what} must not stand in it", "remove the character")
+
+
 def _value(node: Any, path: Path, reading: _Reading, depth: int, above: frozenset[int]) -> Any:
     """The value of a node; problems are noted and the value goes on as well as it can."""
-    reading.count += 1
+    reading.budget.left -= 1
     if reading.stopped:
         return None
-    if reading.count > MAX_VALUES or depth > MAX_DEPTH or id(node) in above:
+    if reading.budget.left < 0 or depth > MAX_DEPTH or id(node) in above:
         reading.stopped = True
-        what = (
-            "an alias contains itself" if id(node) in above
-            else f"more than {MAX_VALUES} values" if reading.count > MAX_VALUES
-            else f"nested deeper than {MAX_DEPTH}"
-        )  # fmt: skip
+        what = "an alias contains itself"
+        if id(node) not in above:
+            what = f"nested deeper than {MAX_DEPTH}" if depth > MAX_DEPTH else f"more than {MAX_VALUES} values"
         reading.report("GVG106", node.start_mark, what, "write it out, without aliases of aliases", path)
         return None
     mark = node.start_mark
     reading.values[path] = (mark.line + 1, mark.column + 1)
     if node.tag not in _CORE_TAGS:
-        reading.report("GVG120", mark, f"the tag {node.tag} is not understood", "write a plain value", path)
-        return None
+        return _refuse_tag(node, path, reading)
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node, path, reading)
     above = above | {id(node)}
     if isinstance(node, yaml.SequenceNode):
         return [_value(child, (*path, index), reading, depth + 1, above) for index, child in enumerate(node.value)]
     return _mapping(node, path, reading, depth, above)
+
+
+def _refuse_tag(node: Any, path: Path, reading: _Reading) -> Any:
+    """Nothing: with a tag the parser's word for a value is not its own."""
+    tag = str(node.tag).replace("tag:yaml.org,2002:", "!!")
+    reading.report("GVG120", node.start_mark, f"the tag {tag} is not understood by every reader",
+                   "write the value without a tag; text in quotes", path)  # fmt: skip
+    reading.faults.add(path)
+    return None
 
 
 def _mapping(node: Any, path: Path, reading: _Reading, depth: int, above: frozenset[int]) -> dict[str, Any]:
@@ -171,18 +210,21 @@ def _mapping(node: Any, path: Path, reading: _Reading, depth: int, above: frozen
 
 
 def _key(node: Any, path: Path, reading: _Reading) -> str | None:
+    """The text of a key; None for what is none, and then its value is left out."""
     mark = node.start_mark
     if not isinstance(node, yaml.ScalarNode):
         reading.report("GVG108", mark, "a key must be text, not a list or a map", "write a name", path)
         return None
     text: str = node.value
-    if not node.style and text == "<<":
+    if node.style or text[:1] not in _SUSPICIOUS:
+        return text
+    if text == "<<":
         reading.report("GVG120", mark, "merge keys (<<) are not understood by every reader", "write the fields", path)
         return None
-    if not node.style and not isinstance(_plain(text), str):
+    if not isinstance(_plain(text), str):
         reading.report("GVG108", mark, f"the key {text or '(empty)'} is not text", f'write quotes: "{text}"', path)
         return None
-    if not node.style and _AMBIGUOUS.fullmatch(text):
+    if _AMBIGUOUS.fullmatch(text):
         reading.report("GVG109", mark, f"the key {text} is read differently by YAML readers",
                        f'write quotes: "{text}"', path)  # fmt: skip
         return None
@@ -192,15 +234,21 @@ def _key(node: Any, path: Path, reading: _Reading) -> str | None:
 def _scalar(node: Any, path: Path, reading: _Reading) -> Any:
     text: str = node.value
     if node.style:  # Plain is "" with the C parser and None without it.
-        return text
+        return text if node.tag == _TEXT else _refuse_tag(node, path, reading)
+    if text[:1] not in _SUSPICIOUS:
+        return text if node.tag == _TEXT else _refuse_tag(node, path, reading)
     value = _plain(text)
-    if not isinstance(value, str) or (_DATE.fullmatch(text) and reading.is_date(path)):
-        return value
-    if _AMBIGUOUS.fullmatch(text):
-        reading.report("GVG109", node.start_mark, f"{text} is read differently by YAML readers",
-                       f'write quotes: "{text}"', path)  # fmt: skip
+    if not isinstance(value, str):
+        return value if node.tag != _TEXT else _refuse_tag(node, path, reading)
+    if _DATE.fullmatch(text) and reading.is_date(path):
         return text
-    return text
+    if _AMBIGUOUS.fullmatch(text):
+        shown = "this value" if _PRIVATE.intersection(path) else text
+        reading.report("GVG109", node.start_mark, f"{shown} is read differently by YAML readers",
+                       "write quotes around it" if shown != text else f'write quotes: "{text}"', path)  # fmt: skip
+        reading.faults.add(path)
+        return text
+    return text if node.tag == _TEXT else _refuse_tag(node, path, reading)
 
 
 def _plain(text: str) -> Any:
@@ -211,7 +259,7 @@ def _plain(text: str) -> Any:
         return True
     if _FALSE.fullmatch(text):
         return False
-    if _INTEGER.fullmatch(text) and len(text) < 20:
+    if _INTEGER.fullmatch(text) and len(text) < 19:
         return int(text)
     if _DECIMAL.fullmatch(text):
         return float(text)

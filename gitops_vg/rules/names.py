@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gitops_vg.findings import Severity
+from gitops_vg.intents.models import Workload
 from gitops_vg.rules.examples import documents, workload
 from gitops_vg.rules.facts import Facts, Owned, brings_service
 from gitops_vg.rules.registry import Problem, problem, rule
@@ -98,7 +99,7 @@ def pod_name_too_long(facts: Facts) -> Iterator[Problem]:
     Source: Volcano, job admission (jobs of a CronJob are not checked before they are made).
     """
     for one in facts.intents.workloads:
-        if one.spec.job is None:
+        if one.spec.job is None or _is_long_cron(one):
             continue
         run = _RUN_SUFFIX if one.spec.schedule is not None else 0
         for index, task in enumerate(one.spec.job.tasks):
@@ -119,9 +120,13 @@ def pod_name_too_long(facts: Facts) -> Iterator[Problem]:
 def cron_name_too_long(facts: Facts) -> Iterator[Problem]:
     """52 characters at most. Source: Volcano, CronJob admission."""
     for one in facts.intents.workloads:
-        if one.form == "periodic" and len(one.name) > _CRON_NAME:
+        if _is_long_cron(one):
             yield problem(one, ("metadata", "name"), f"the name has {len(one.name)} characters; a periodic job may "
                           f"have {_CRON_NAME}", "shorten it")  # fmt: skip
+
+
+def _is_long_cron(one: Workload) -> bool:
+    return one.form == "periodic" and len(one.name) > _CRON_NAME
 
 
 @rule(

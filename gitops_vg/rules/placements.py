@@ -117,7 +117,9 @@ def too_many_clusters(facts: Facts) -> Iterator[Problem]:
             continue
         candidates = facts.candidates(one)
         for choice in facts.choices(one):
-            least, _ = _bounds(choice.choice.count)
+            least, most = _bounds(choice.choice.count)
+            if least > most:
+                continue  # Said by GVG331.
             if least > 1 and one.spec.job is not None and choice.intent is one:
                 yield problem(one, (*choice.path, "count"), f"a job runs in one cluster, and count is {least}",
                               "remove the count")  # fmt: skip

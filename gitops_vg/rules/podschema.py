@@ -7,12 +7,12 @@ number; here it is a finding with its place, and the name that was probably mean
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from gitops_vg.apis.catalog import Kind, catalog
-from gitops_vg.apis.structural import prune, validate
+from gitops_vg.apis.structural import Invalid, prune, validate
 from gitops_vg.intents.source import Path, undotted
 from gitops_vg.objects import GroupKind
 
@@ -46,11 +46,22 @@ def template_faults(template: Mapping[str, Any]) -> tuple[TemplateFault, ...]:
     schema = kind.schema
     assert schema is not None
     inner = schema["properties"]["spec"]["properties"]["template"]
-    optional = {f"{_TEMPLATE}.spec.containers", f"{_TEMPLATE}.spec.containers[0].name", f"{_TEMPLATE}.spec"}
     wrapper = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"template": inner}}}}
     return tuple(
         TemplateFault(fault.path[2:], fault.message.removeprefix(f"{_TEMPLATE}."), fault.fix)
-        for fault in _faults(wrapper, {"spec": {"template": dict(template)}}, optional=optional)
+        for fault in _faults(wrapper, {"spec": {"template": dict(template)}}, ignored=_is_filled_in)
+    )
+
+
+def _is_filled_in(one: Invalid) -> bool:
+    """Whether the short form makes it right, or a rule of its own (GVG309) says it better."""
+    spec = f"{_TEMPLATE}.spec"
+    if one.reason == "FieldValueDuplicate":
+        return one.field.startswith((f"{spec}.containers[", f"{spec}.initContainers[")) and one.field.count("[") == 1
+    return one.reason == "FieldValueRequired" and one.field in (
+        spec,
+        f"{spec}.containers",
+        f"{spec}.containers[0].name",
     )
 
 
@@ -59,11 +70,11 @@ def object_faults(body: Mapping[str, Any]) -> tuple[TemplateFault, ...]:
     kind = kind_of(body)
     if kind is None or kind.schema is None:
         return ()
-    return tuple(_faults(kind.schema, dict(body), optional=set()))
+    return tuple(_faults(kind.schema, dict(body), ignored=lambda _: False))
 
 
-def _faults(schema: Mapping[str, Any], value: Any, *, optional: set[str]) -> Iterator[TemplateFault]:
-    invalid = [one for one in validate(schema, value) if one.field not in optional or "Required" not in one.reason]
+def _faults(schema: Mapping[str, Any], value: Any, *, ignored: Callable[[Invalid], bool]) -> Iterator[TemplateFault]:
+    invalid = [one for one in validate(schema, value) if not ignored(one)]
     for one in invalid:
         text = one.message.removeprefix("Invalid value: ").removeprefix(f"{one.field} in body ")
         yield TemplateFault(undotted(one.field), f"{one.field}: {_plain(text, one.field)}", "write what the API takes")
