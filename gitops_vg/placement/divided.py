@@ -116,32 +116,32 @@ def _grow(case: Case, *, need: int, bounds: Bounds, world: World) -> Decision:
         else:
             keep[_largest(keep)] -= 1
     room = {name: rooms.get(name, 0) - parts.get(name, 0) for name in (*keep, *parts)}
-    more = enough(
-        candidates.order[len(parts) :],
-        rooms=rooms,
-        need=need - sum(room.values()),
-        aim=0,
-        high=bounds.high - len(room),
-    )
-    room = {name: left for name, left in {**room, **{name: rooms[name] for name in more}}.items() if left > 0}
+    rest, high = candidates.order[len(parts) :], bounds.high - len(room)
+    more = enough(rest, rooms=rooms, need=need - sum(room.values()), aim=0, high=high)
+    room.update({name: rooms[name] for name in more})
     waiting = max(0, need - sum(room.values()))
     if need > waiting:
-        for name, count in divide(need - waiting, room).items():
+        for name, count in divide(need - waiting, {one: left for one, left in room.items() if left > 0}).items():
             parts[name] = parts.get(name, 0) + count
     _occupy(case, parts, world=world)
     after = {name: keep.get(name, 0) + parts.get(name, 0) for name in sorted({*keep, *parts})}
     left_over = _left_over(candidates.order, chosen=sorted(after), rooms=rooms, limit=bounds.high)
     others = {**candidates.rejected, **full, **left_over}
-    if not waiting:
-        reason = because(Code.GROWN, before=sum(case.was.values()), after=case.demand.replicas)
-        return case.runs(_nonzero(after), reason, others=others)
+    reason = because(Code.GROWN, before=sum(case.was.values()), after=case.demand.replicas)
+    if waiting:
+        reason = _wait(case, after=after, waiting=waiting, world=world)
+    return case.runs(_nonzero(after), reason, others=others)
+
+
+def _wait(case: Case, *, after: dict[str, int], waiting: int, world: World) -> Reason:
+    """Puts the replicas without room where the service has most, in a cluster that may have it if there is one."""
     host = min(after, key=lambda name: (name not in case.open, -after[name], name))
     after[host] += waiting
     why = case.refused.get(host) or world.rooms[host].why_none_fits(case.demand.tasks[0].shape)
     missing = f"{host}: {why.text}" if why is not None else f"{host} is full"
     reason = because(Code.GROWTH_WAITS, waiting=waiting, after=case.demand.replicas, missing=missing)
     case.warnings.append(f"{case.key}: {reason.text}")
-    return case.runs(_nonzero(after), reason, others=others)
+    return reason
 
 
 def _largest(parts: Mapping[str, int]) -> str:

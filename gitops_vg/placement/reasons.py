@@ -131,13 +131,16 @@ _SENTENCE = {
     Code.COUNT_CONTRADICTS: "the placements that apply to it allow no number of clusters ({sources}): change a count",
 }  # fmt: skip
 
+_NO_ROOM = "pending: not enough room for it now"
+"""One word for all lacks of room: which of them shows first changes with every pod that starts or ends."""
+
 WITHOUT_FIGURES = {
     Code.NO_CLUSTER_ELIGIBLE: "pending: no cluster may have it",
-    Code.NO_CLUSTER_FITS: "pending: no cluster has room",
-    Code.NOT_ALL_REPLICAS_FIT: "pending: not all replicas fit",
-    Code.TOO_FEW_CLUSTERS: "pending: too few clusters can be used",
+    Code.NO_CLUSTER_FITS: _NO_ROOM,
+    Code.NOT_ALL_REPLICAS_FIT: _NO_ROOM,
+    Code.TOO_FEW_CLUSTERS: _NO_ROOM,
+    Code.GUARANTEE_OF_OTHERS: _NO_ROOM,
     Code.QUEUE_CAPABILITY: "pending: its queue is at its capability",
-    Code.GUARANTEE_OF_OTHERS: "pending: what is free is guaranteed to other queues",
     Code.COUNT_CONTRADICTS: "pending: its placements contradict each other",
 }
 

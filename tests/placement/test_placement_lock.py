@@ -54,4 +54,4 @@ def test_figures_of_waiting_work_are_not_committed():
         return lock_of(planned(intents, snapshot_of(member("a", node("a1", free={"cpu": free})))))
 
     assert lock(30) == lock(20)
-    assert lock(30)["ml/huge"].reason == "pending: no cluster has room"
+    assert lock(30)["ml/huge"].reason == "pending: not enough room for it now"
