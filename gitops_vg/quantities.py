@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import lru_cache
 
 _FORM = re.compile(r"([+-]?)([0-9]+(?:\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]{1,3})?", re.ASCII)
 _SUFFIX = {
@@ -43,7 +44,12 @@ def parse_quantity(text: str | int) -> Fraction:
     """
     if isinstance(text, bool) or not isinstance(text, (str, int)):
         raise ValueError(f"{text!r} is not a quantity; write it in quotes")
-    match = _FORM.fullmatch(str(text))
+    return _value(str(text))
+
+
+@lru_cache(maxsize=8192)
+def _value(text: str) -> Fraction:
+    match = _FORM.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a quantity such as 500m, 2, 1.5 or 4Gi")
     sign, digits, suffix = match.groups()
@@ -62,7 +68,8 @@ def amount(resource: str, text: str | int) -> int:
     Raises ValueError as `parse_quantity`.
     """
     value = parse_quantity(text)
-    return -int(-(value * (1000 if resource == CPU else 1)) // 1)
+    scale = 1000 if resource == CPU else 1
+    return -(-value.numerator * scale // value.denominator)
 
 
 def amounts(quantities: Mapping[str, str | int]) -> dict[str, int]:

@@ -53,8 +53,11 @@ class Metadata(_Model):
 
     name: DnsSubdomain
     namespace: DnsLabel | None = None
-    labels: Labels = {}
-    annotations: Labels = {}
+    labels: Labels = Field(default_factory=dict)
+    annotations: Labels = Field(default_factory=dict)
+
+
+_NOWHERE = Source(file="")
 
 
 class Intent(_Model):
@@ -63,7 +66,7 @@ class Intent(_Model):
     kind_name: ClassVar[str]
     api_version: Literal["gitops-vg.io/v1alpha1"]
     metadata: Metadata
-    _source: Source = PrivateAttr(default=Source(file=""))
+    _source: Source = PrivateAttr(default_factory=lambda: _NOWHERE)
 
     def with_source(self, source: Source) -> Self:
         """The same intent, knowing where it was written."""
@@ -163,7 +166,7 @@ class Colocation(_Model):
     """Whether offline work may share this cluster's nodes with online work."""
 
     ready: Flag = False
-    oversell: Oversell = Oversell()
+    oversell: Oversell = Field(default_factory=Oversell)
 
 
 class NodePool(_Model):
@@ -182,8 +185,8 @@ class ClusterSpec(_Model):
     node_pools: tuple[NodePool, ...] = ()
     os: Literal["linux"] = "linux"
     accelerators: tuple[str, ...] = ()
-    colocation: Colocation = Colocation()
-    headroom: dict[str, Percent] = {}
+    colocation: Colocation = Field(default_factory=Colocation)
+    headroom: dict[str, Percent] = Field(default_factory=dict)
 
 
 class Cluster(Intent):
@@ -204,9 +207,9 @@ class QueueSpec(_Model):
     """
 
     weight: Whole = Field(default=1, ge=1, le=65535)
-    guarantee: Resources = {}
-    deserved: Resources = {}
-    capability: Resources = {}
+    guarantee: Resources = Field(default_factory=dict)
+    deserved: Resources = Field(default_factory=dict)
+    capability: Resources = Field(default_factory=dict)
     reclaimable: Flag = True
     parent: DnsSubdomain = "root"
     priority: Whole = Field(default=0, ge=0)
@@ -254,7 +257,7 @@ class Where(_Model):
     zone: str | None = None
     provider: str | None = None
     accelerator: str | None = None
-    labels: Labels = {}
+    labels: Labels = Field(default_factory=dict)
 
 
 class ClusterChoice(_Model):
@@ -262,7 +265,7 @@ class ClusterChoice(_Model):
 
     names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    where: Where = Where()
+    where: Where = Field(default_factory=Where)
     count: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*(-[1-9][0-9]*)?$")] | Whole | None = None
 
 
@@ -286,7 +289,7 @@ class PlacementSpec(_Model):
     """
 
     policy: DnsSubdomain | None = None
-    clusters: ClusterChoice = ClusterChoice()
+    clusters: ClusterChoice = Field(default_factory=ClusterChoice)
     mode: Mode | None = None
     spread: Literal["cluster", "region", "zone", "provider"] | None = None
     tolerate: tuple[Toleration, ...] = ()
@@ -298,12 +301,12 @@ class Selects(_Model):
     qos: Qos | None = None
     queue: DnsSubdomain | None = None
     namespace: DnsLabel | None = None
-    labels: Labels = {}
+    labels: Labels = Field(default_factory=dict)
 
 
 class PlacementPolicySpec(_Model):
-    selects: Selects = Selects()
-    clusters: ClusterChoice = ClusterChoice()
+    selects: Selects = Field(default_factory=Selects)
+    clusters: ClusterChoice = Field(default_factory=ClusterChoice)
     spread: Literal["cluster", "region", "zone", "provider"] | None = None
     tolerate: tuple[Toleration, ...] = ()
 
@@ -332,14 +335,14 @@ class PodShort(_Model):
     image: str | None = None
     command: tuple[str, ...] = ()
     args: tuple[str, ...] = ()
-    env: dict[str, str] = {}
+    env: dict[str, str] = Field(default_factory=dict)
     ports: tuple[Port, ...] = ()
-    requests: Resources = {}
-    limits: Resources = {}
+    requests: Resources = Field(default_factory=dict)
+    limits: Resources = Field(default_factory=dict)
     working_dir: str | None = None
     restart_policy: Literal["Always", "OnFailure", "Never"] | None = None
-    node_selector: Labels = {}
-    template: Template = {}
+    node_selector: Labels = Field(default_factory=dict)
+    template: Template = Field(default_factory=dict)
 
 
 class Task(PodShort):
@@ -390,7 +393,7 @@ class WorkloadSpec(_Model):
     job: JobSpec | None = None
     service: ServiceSpec | None = None
     manifests: RawManifests | None = None
-    placement: PlacementSpec = PlacementSpec()
+    placement: PlacementSpec = Field(default_factory=PlacementSpec)
     protect: Flag | None = None
 
 

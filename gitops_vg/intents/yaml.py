@@ -24,7 +24,7 @@ MAX_VALUES = 250_000
 """Of one file with its aliases followed: an alias bomb ends here. A file of 1 MiB has some 50,000."""
 MAX_DEPTH = 60
 
-_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_BASE: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _NULL = re.compile(r"~|null|Null|NULL|")
 _TRUE = re.compile(r"true|True|TRUE")
@@ -48,9 +48,21 @@ _PRIVATE = frozenset({"data", "stringData", "env", "value"})
 """Below these keys a value may be a secret, and is never shown."""
 _SUSPICIOUS = frozenset(["", *"0123456789+-.~nNtTfFyYoO=<"])
 """First characters of all that is not plainly text: the test that keeps reading fast."""
-_TEXT = "tag:yaml.org,2002:str"
-_CORE_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq",
-                                                               "timestamp", "value", "merge"))  # fmt: skip
+_UNTAGGED = ""
+
+
+class _Loader(_BASE):  # type: ignore[misc]  # which of two classes it is depends on the installation
+    """The parser alone: what a scalar means is decided here, not by the parser's own resolvers."""
+
+    def resolve(self, *_: Any) -> str:
+        """The tag of a node that was written without one."""
+        return _UNTAGGED
+
+    def descend_resolver(self, *_: Any) -> None:
+        """Nothing to resolve by path."""
+
+    def ascend_resolver(self) -> None:
+        """Nothing to resolve by path."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +134,7 @@ def read_documents(
 
 
 def _nodes(text: str) -> Iterator[Any]:
-    loader = _LOADER(text)
+    loader = _Loader(text)
     try:
         while loader.check_node():
             yield loader.get_node()
@@ -172,7 +184,7 @@ def _value(node: Any, path: Path, reading: _Reading, depth: int, above: frozense
         return None
     mark = node.start_mark
     reading.values[path] = (mark.line + 1, mark.column + 1)
-    if node.tag not in _CORE_TAGS:
+    if node.tag != _UNTAGGED:
         return _refuse_tag(node, path, reading)
     if isinstance(node, yaml.ScalarNode):
         return _scalar(node, path, reading)
@@ -212,6 +224,9 @@ def _mapping(node: Any, path: Path, reading: _Reading, depth: int, above: frozen
 def _key(node: Any, path: Path, reading: _Reading) -> str | None:
     """The text of a key; None for what is none, and then its value is left out."""
     mark = node.start_mark
+    if node.tag != _UNTAGGED:
+        _refuse_tag(node, path, reading)
+        return None
     if not isinstance(node, yaml.ScalarNode):
         reading.report("GVG108", mark, "a key must be text, not a list or a map", "write a name", path)
         return None
@@ -233,22 +248,17 @@ def _key(node: Any, path: Path, reading: _Reading) -> str | None:
 
 def _scalar(node: Any, path: Path, reading: _Reading) -> Any:
     text: str = node.value
-    if node.style:  # Plain is "" with the C parser and None without it.
-        return text if node.tag == _TEXT else _refuse_tag(node, path, reading)
-    if text[:1] not in _SUSPICIOUS:
-        return text if node.tag == _TEXT else _refuse_tag(node, path, reading)
-    value = _plain(text)
-    if not isinstance(value, str):
-        return value if node.tag != _TEXT else _refuse_tag(node, path, reading)
-    if _DATE.fullmatch(text) and reading.is_date(path):
+    if node.style or text[:1] not in _SUSPICIOUS:  # Plain is "" with the C parser and None without it.
         return text
+    value = _plain(text)
+    if not isinstance(value, str) or (_DATE.fullmatch(text) and reading.is_date(path)):
+        return value
     if _AMBIGUOUS.fullmatch(text):
         shown = "this value" if _PRIVATE.intersection(path) else text
         reading.report("GVG109", node.start_mark, f"{shown} is read differently by YAML readers",
                        "write quotes around it" if shown != text else f'write quotes: "{text}"', path)  # fmt: skip
         reading.faults.add(path)
-        return text
-    return text if node.tag == _TEXT else _refuse_tag(node, path, reading)
+    return text
 
 
 def _plain(text: str) -> Any:

@@ -132,19 +132,40 @@ class Facts:
             seen.add(parent.name)
             parent = self.intents.queue.get(parent.spec.parent)
 
-    def choices(self, workload: Workload) -> Iterator[Choice]:
+    @cached_property
+    def _choices(self) -> dict[str, tuple[Choice, ...]]:
+        return {}
+
+    def choices(self, workload: Workload) -> tuple[Choice, ...]:
         """The cluster choices of a workload and of all policies that apply to it."""
-        yield Choice(workload, ("spec", "placement", "clusters"), workload.spec.placement.clusters)
-        for policy in self.intents.policies_of(workload):
-            yield Choice(policy, ("spec", "clusters"), policy.spec.clusters)
+        known = self._choices.get(workload.key)
+        if known is None:
+            own = Choice(workload, ("spec", "placement", "clusters"), workload.spec.placement.clusters)
+            policies = self.intents.policies_of(workload)
+            known = (own, *(Choice(policy, ("spec", "clusters"), policy.spec.clusters) for policy in policies))
+            self._choices[workload.key] = known
+        return known
+
+    @cached_property
+    def _admitted(self) -> dict[tuple[str, str], frozenset[str]]:
+        return {}
+
+    def admitted(self, choice: Choice) -> frozenset[str]:
+        """The names of the clusters that a choice lets in."""
+        key = (choice.intent.kind_name, getattr(choice.intent, "key", choice.intent.name))
+        known = self._admitted.get(key)
+        if known is None:
+            known = frozenset(one.name for one in self.intents.clusters if may_be(one, choice.choice))
+            self._admitted[key] = known
+        return known
 
     def candidates(self, workload: Workload) -> tuple[Cluster, ...]:
         """Declared clusters that nothing written rules out; live capacity may still do so."""
-        choices = [choice.choice for choice in self.choices(workload)]
+        choices = [self.admitted(choice) for choice in self.choices(workload) if choice.choice.model_fields_set]
         return tuple(
             cluster
             for cluster in self.intents.clusters
-            if all(may_be(cluster, choice) for choice in choices)
+            if all(cluster.name in admitted for admitted in choices)
             and not (workload.qos == "online" and cluster.spec.packing == "binpack")
         )
 
