@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from gitops_vg.apis.catalog import Kind
@@ -73,6 +75,36 @@ class Objects:
         return self.api.kind(key.group, key.kind)
 
 
+class Pump:
+    """Shares the event loop between controllers and the requests that it serves.
+
+    Work runs in slices; between two slices the loop looks at its sockets.
+    """
+
+    SLICE = 0.002
+    """Seconds of work in one go. A request passes about three turns of the loop."""
+
+    def __init__(self) -> None:
+        self._ready: deque[Callable[[], None]] = deque()
+        self._running = False
+
+    def push(self, work: Callable[[], None]) -> None:
+        """Run `work` soon, after what was pushed before."""
+        self._ready.append(work)
+        if not self._running:
+            self._running = True
+            asyncio.get_running_loop().call_soon(self._run)
+
+    def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.SLICE
+        while self._ready and loop.time() < end:
+            self._ready.popleft()()
+        self._running = bool(self._ready)
+        if self._running:
+            loop.call_soon(self._run)
+
+
 class Queue(Generic[Key]):
     """Keys to reconcile, one at a time between the requests that the loop serves.
 
@@ -86,12 +118,20 @@ class Queue(Generic[Key]):
         self._name = name
         self._reconcile = reconcile
         self._waiting: dict[Key, asyncio.TimerHandle] = {}
+        self._ready: set[Key] = set()
+        self.pump = Pump()
         self._failures: dict[Key, int] = {}
         self._stopped = False
 
     def add(self, key: Key, *, after: float = 0.0) -> None:
         """Look at `key` after so many seconds; an earlier wish for the same key stands."""
-        if self._stopped:
+        if self._stopped or key in self._ready:
+            return
+        if after <= 0:
+            known = self._waiting.pop(key, None)
+            if known is not None:
+                known.cancel()
+            self._push(key)
             return
         loop = asyncio.get_running_loop()
         due = loop.time() + after
@@ -100,12 +140,17 @@ class Queue(Generic[Key]):
             if known.when() <= due:
                 return
             known.cancel()
-        self._waiting[key] = loop.call_at(due, self._run, key)
+        self._waiting[key] = loop.call_at(due, self._push, key)
+
+    def _push(self, key: Key) -> None:
+        self._waiting.pop(key, None)
+        self._ready.add(key)
+        self.pump.push(partial(self._run, key))
 
     def due(self, *, within: float) -> bool:
         """Whether a key is to be looked at in the next `within` seconds."""
         horizon = asyncio.get_running_loop().time() + within
-        return any(handle.when() <= horizon for handle in self._waiting.values())
+        return bool(self._ready) or any(handle.when() <= horizon for handle in self._waiting.values())
 
     def stop(self) -> None:
         """Forget everything that waits."""
@@ -113,9 +158,12 @@ class Queue(Generic[Key]):
         for handle in self._waiting.values():
             handle.cancel()
         self._waiting.clear()
+        self._ready.clear()
 
     def _run(self, key: Key) -> None:
-        self._waiting.pop(key, None)
+        if key not in self._ready:  # stopped meanwhile
+            return
+        self._ready.discard(key)
         try:
             again = self._reconcile(key)
         except StatusError as refusal:

@@ -13,7 +13,7 @@ from gitops_vg.objects import ObjectKey
 from gitops_vg.sandbox.karmada.admission import Admission
 from gitops_vg.sandbox.karmada.aggregation import Aggregation
 from gitops_vg.sandbox.karmada.clusters import Clusters, cluster_key
-from gitops_vg.sandbox.karmada.control import MANAGER, Body, Objects, Queue
+from gitops_vg.sandbox.karmada.control import MANAGER, Body, Objects, Pump, Queue
 from gitops_vg.sandbox.karmada.dataplane import Dataplane
 from gitops_vg.sandbox.karmada.detector import Detector
 from gitops_vg.sandbox.karmada.dispatch import Dispatcher
@@ -78,6 +78,9 @@ class Controllers:
             if settings.volcano is None or name in settings.volcano
         }
         self._queues += [queue for dataplane in self._dataplanes.values() for queue in dataplane.queues]
+        pump = Pump()
+        for queue in self._queues:
+            queue.pump = pump
         self._endings: list[Callable[[], None]] = []
 
     def start(self) -> None:

@@ -13,10 +13,9 @@ from fractions import Fraction
 from typing import Any
 
 from gitops_vg.objects import GroupKind, ObjectKey, key_of
-from gitops_vg.quantities import parse_quantity
 from gitops_vg.sandbox.karmada.control import Body, Objects, Queue
 from gitops_vg.sandbox.karmada.fitting import Room
-from gitops_vg.sandbox.karmada.resources import Quantities, canonical, pod_requests, takes_room
+from gitops_vg.sandbox.karmada.resources import Quantities, canonical, parse_quantity, pod_requests, takes_room
 from gitops_vg.sandbox.karmada.volcano_jobs import GROUP_ANNOTATION, POD, POD_GROUP
 from gitops_vg.sandbox.store import Event
 

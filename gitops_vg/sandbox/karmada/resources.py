@@ -7,14 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
-from gitops_vg.quantities import parse_quantity
+from gitops_vg import quantities
 
 Quantities = dict[str, Fraction]
 
 _BINARY = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _DECIMAL = ("", "k", "M", "G", "T", "P", "E")
+
+
+@lru_cache(maxsize=4096)
+def parse_quantity(text: str | int) -> Fraction:
+    """A quantity's exact value; the same few texts come again and again."""
+    return quantities.parse_quantity(text)
 
 
 def canonical(value: Fraction, *, binary: bool) -> str:
