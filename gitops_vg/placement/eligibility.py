@@ -107,6 +107,10 @@ def _refusals(demand: Demand, *, site: Site, constraints: Constraints) -> Iterat
             yield because(Code.NOT_NAMED, source=source)
         if site.name in choice.exclude:
             yield because(Code.EXCLUDED, source=source)
+    if site.declared is None:
+        # What is not declared cannot be judged: an intent file that went missing moves nothing.
+        yield because(Code.PROBLEM, problem=site.capacity.problem or "has no Cluster intent")
+    for source, choice in constraints.choices:
         yield from _where(choice.where, site=site, source=source)
     if demand.workload.qos == "online" and site.spec.packing == "binpack":
         yield because(Code.ONLINE_ON_BINPACK)
@@ -134,16 +138,18 @@ def _where(where: Where, *, site: Site, source: str) -> Iterator[Reason]:
         yield because(Code.COLOCATION_READY, source=source)
     if where.packing is not None and where.packing != spec.packing:
         yield because(Code.PACKING, packing=spec.packing, source=source, wanted=where.packing)
-    if where.region is not None and where.region != site.region:
+    # Of a cluster that cannot be seen now, what is not known says nothing against it.
+    blind = bool(site.capacity.problem)
+    if where.region not in (None, site.region) and (site.region or not blind):
         yield because(Code.REGION, region=site.region or "not known", source=source, wanted=where.region)
-    if where.zone is not None and where.zone not in site.zones:
+    if where.zone is not None and where.zone not in site.zones and (site.zones or not blind):
         yield because(Code.ZONE, source=source, wanted=where.zone)
-    if where.provider is not None and where.provider != site.provider:
+    if where.provider not in (None, site.provider) and (site.provider or not blind):
         yield because(Code.PROVIDER, provider=site.provider or "not known", source=source, wanted=where.provider)
     if where.accelerator is not None and where.accelerator not in spec.accelerators:
         yield because(Code.ACCELERATOR, source=source, wanted=where.accelerator)
     for key, value in sorted(where.labels.items()):
-        if site.labels.get(key) != value:
+        if site.labels.get(key) != value and (key in site.labels or not blind):
             yield because(Code.LABEL, label=f"{key}={value}", source=source)
 
 

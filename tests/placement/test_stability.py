@@ -390,3 +390,29 @@ def test_work_that_waits_only_for_a_guarantee_starts_once_the_owner_uses_it():
     result = planned(intents_of(cluster("a"), owner, guest, *work), snapshot_of(member("a", node("a1", cpu=32))))
 
     assert all(decision.assignments for decision in result.decisions)
+
+
+@pytest.mark.parametrize(
+    "where",
+    [{"zone": "z1"}, {"provider": "own"}, {"region": "north"}, {"labels": {"tier": "gold"}}, {"colocation": "ready"}],
+)
+def test_a_cluster_that_cannot_be_seen_loses_nothing_for_what_is_not_known_of_it(where):
+    picky = job("train", task(replicas=3, requests={"cpu": 8}), placement={"clusters": {"where": where}})
+    gone = member("a", problem="not registered in Karmada")
+
+    result = replanned(
+        picky, members=[gone, member("b", node("b1"))], clusters=[ready_cluster("a"), ready_cluster("b")]
+    )
+
+    assert dict(result.decision["ml/train"].assignments) == {"a": 3}
+
+
+def test_a_cluster_whose_intent_went_missing_loses_nothing_and_gets_nothing():
+    picky = job("train", task(replicas=3, requests={"cpu": 8}),
+                placement={"clusters": {"where": {"colocation": "ready"}}})  # fmt: skip
+    undeclared = running("a", 24, problem="has no Cluster intent")
+
+    result = replanned(picky, job("new"), members=[undeclared], clusters=[])
+
+    assert dict(result.decision["ml/train"].assignments) == {"a": 3}
+    assert result.decision["ml/new"].state is State.PENDING
