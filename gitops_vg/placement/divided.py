@@ -67,8 +67,13 @@ def _start(case: Case, *, bounds: Bounds, world: World) -> Decision:
         chosen = chosen[:1]
     parts = divide(replicas, {name: rooms[name] for name in chosen})
     _occupy(case, parts, world=world)
-    clusters = f"{len(parts)} clusters" if len(parts) > 1 else "1 cluster"
-    return case.runs(parts, because(Code.DIVIDED, clusters=clusters), others=others)
+    return case.runs(parts, _divided(parts), others=others)
+
+
+def _divided(parts: Mapping[str, int]) -> Reason:
+    used = sum(count > 0 for count in parts.values())
+    clusters = f"{used} clusters" if used > 1 else "1 cluster"
+    return because(Code.DIVIDED, after=sum(parts.values()), clusters=clusters)
 
 
 def _too_little(
@@ -127,7 +132,10 @@ def _grow(case: Case, *, need: int, bounds: Bounds, world: World) -> Decision:
     after = {name: keep.get(name, 0) + parts.get(name, 0) for name in sorted({*keep, *parts})}
     left_over = _left_over(candidates.order, chosen=sorted(after), rooms=rooms, limit=bounds.high)
     others = {**candidates.rejected, **full, **left_over}
-    reason = because(Code.GROWN, before=sum(case.was.values()), after=case.demand.replicas)
+    before = sum(case.was.values())
+    reason = _divided(after)
+    if before < case.demand.replicas:
+        reason = because(Code.GROWN, before=before, after=case.demand.replicas)
     if waiting:
         reason = _wait(case, after=after, waiting=waiting, world=world)
     return case.runs(_nonzero(after), reason, others=others)

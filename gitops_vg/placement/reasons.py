@@ -78,7 +78,7 @@ class Code(StrEnum):
 _SENTENCE = {
     Code.ONLY_FIT: "the only cluster that fits",
     Code.BEST_FIT: "best of {count} that fit: {advantage}",
-    Code.DIVIDED: "divided over {clusters} in proportion to free room",
+    Code.DIVIDED: "{after} replicas over {clusters} in proportion to free room",
     Code.EVERYWHERE: "copied whole to every cluster that may have it",
     Code.KEPT: "runs there already",
     Code.FINISHED: "ended there; it takes no room",
@@ -114,7 +114,7 @@ _SENTENCE = {
     Code.LATER_NAME: "fits as well; {best} comes first by name",
     Code.LOWER_CPU: "may have it as well; {best} has more CPU free",
     Code.NOT_NEEDED: "fits {fit} replicas; {best} has room for more",
-    Code.COUNT_REACHED: "fits, but {limit} clusters are all it may have",
+    Code.COUNT_REACHED: "not needed: count allows {limit}",
     Code.SPREAD_TAKEN: "fits, but {best} already stands for {field} {value}",
     Code.SPREAD_UNKNOWN: "has no {field} to spread by",
     Code.STAYS: "not needed: it stays in {clusters}",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from gitops_vg.placement.case import Case, World
 from gitops_vg.placement.gangs import by_size
+from gitops_vg.placement.reasons import Code, because
 from gitops_vg.placement.services import Bounds, bounds_of, distinct, divide
 
 
@@ -74,13 +75,15 @@ def _running(workload: str, cluster: str, *, world: World) -> int:
 
 
 def _within_bounds(stay: dict[str, int], *, case: Case, world: World) -> dict[str, int]:
-    """The largest shares that spread and count still allow."""
+    """The largest shares that spread and count still allow; the others have to leave."""
     field = case.constraints.spread
-    values = {name: world.sites[name].value_of(field) for name in stay}
-    order = distinct(stay, values=values, field=field, taken={}).order
+    values = {name: world.sites[name].value_of(field) or name for name in stay}
+    found = distinct(stay, values=values, field=field, taken={})
     bounds = bounds_of(case.demand, constraints=case.constraints)
-    limit = bounds.high if isinstance(bounds, Bounds) and case.demand.replicas else len(order)
-    return {name: stay[name] for name in sorted(order[:limit])}
+    limit = bounds.high if isinstance(bounds, Bounds) and case.demand.replicas else len(found.order)
+    case.lost.update(found.rejected)
+    case.lost.update(dict.fromkeys(found.order[limit:], because(Code.COUNT_REACHED, limit=limit)))
+    return {name: stay[name] for name in sorted(found.order[:limit])}
 
 
 def _resized(stay: dict[str, int], *, replicas: int) -> dict[str, int]:

@@ -34,8 +34,8 @@ def test_an_online_service_is_divided_over_two_clusters_by_free_room():
     )
 
     assert dict(decision.assignments) == {"a": 4, "c": 8}
-    assert decision.reason.text == "divided over 2 clusters in proportion to free room"
-    assert decision.rejected["d"].text == "fits, but 2 clusters are all it may have"
+    assert decision.reason.text == "12 replicas over 2 clusters in proportion to free room"
+    assert decision.rejected["d"].text == "not needed: count allows 2"
 
 
 def test_an_online_service_makes_do_with_one_cluster():

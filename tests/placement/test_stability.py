@@ -240,7 +240,7 @@ def test_replicas_of_a_cluster_that_may_not_have_them_move_to_the_others():
                          clusters=[*CLUSTERS, cluster("c")]).decision["web/shop"]  # fmt: skip
 
     assert dict(decision.assignments) == {"a": 12}
-    assert decision.reason.text.startswith("moved from b (excluded by its own placement): grown from 12")
+    assert decision.reason.text.startswith("moved from b (excluded by its own placement): 12 replicas over 1 cluster")
 
 
 def test_new_replicas_never_go_to_a_cluster_with_a_problem():
@@ -286,6 +286,9 @@ def test_a_count_that_was_lowered_gives_the_smallest_share_away():
     decision = replanned(narrow, members=roomy("a", "b"), lock=SHOP_LOCK).decision["web/shop"]
 
     assert dict(decision.assignments) == {"a": 12}
+    assert decision.reason.text == (
+        "moved from b (not needed: count allows 1): 12 replicas over 1 cluster in proportion to free room"
+    )
 
 
 # ---------------------------------------------------------------- the whole plan
@@ -416,3 +419,12 @@ def test_a_cluster_whose_intent_went_missing_loses_nothing_and_gets_nothing():
 
     assert dict(result.decision["ml/train"].assignments) == {"a": 3}
     assert result.decision["ml/new"].state is State.PENDING
+
+
+def test_a_service_keeps_its_share_in_a_cluster_whose_region_cannot_be_seen():
+    spread = shop(12, placement={"spread": "region", "clusters": {"count": 2}})
+    members = [member("a", problem="not registered in Karmada"), member("b", node("b1"), region="south")]
+
+    decision = replanned(spread, members=members, lock=SHOP_LOCK).decision["web/shop"]
+
+    assert (decision.state, dict(decision.assignments)) == (State.KEPT, {"a": 7, "b": 5})
