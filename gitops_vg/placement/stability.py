@@ -23,7 +23,6 @@ class _Missing:
     case: Case
     cluster: str
     running: int
-    running_by_task: Mapping[str, int]
     missing: Mapping[str, int]
 
 
@@ -98,20 +97,14 @@ def _hold(case: Case, *, cluster: str, replicas: int, world: World) -> _Missing:
     """Puts running pods back on their nodes, as many as stay."""
     divided = case.demand.mode == "divide"
     missing = {task.name: replicas if divided else task.replicas for task in case.demand.tasks}
-    running: dict[str, int] = {}
+    running = 0
     for use in world.ours.get((case.key, cluster), ()):
         staying = min(use.count, missing.get(use.task, 0))
         if staying and (use.node or not use.requests):
             missing[use.task] -= staying
-            running[use.task] = running.get(use.task, 0) + staying
+            running += staying
             world.rooms[cluster].hold(use, staying)
-    return _Missing(
-        case=case,
-        cluster=cluster,
-        running=sum(running.values()),
-        running_by_task=running,
-        missing=missing,
-    )
+    return _Missing(case=case, cluster=cluster, running=running, missing=missing)
 
 
 def _take(promise: _Missing, *, world: World) -> None:
