@@ -240,7 +240,7 @@ class Api:
         except ApplyConflict as conflict:
             raise status.apply_conflict(conflict.conflicts) from conflict
         except TypedPatchError as error:
-            where = f"{namespace}/{name}; {kind.api_version}, Kind={kind.kind}"
+            where = f"{namespace}/{name}; {kind.group}/{kind.version}, Kind={kind.kind}"
             raise status.internal(f"failed to create typed patch object ({where}): {error}") from error
         if old is not None and result is old:
             return self._finish(kind, old, old, write)
@@ -266,17 +266,16 @@ class Api:
         old = self.get(kind, namespace, name)
         metadata = old["metadata"]
         if uid is not None and uid != metadata["uid"]:
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {metadata['uid']}"
-            raise status.version_conflict(kind, name, why)
-        if resource_version is not None and resource_version != metadata["resourceVersion"]:
-            have = metadata["resourceVersion"]
-            why = f"Precondition failed: ResourceVersion in precondition: {resource_version}, ResourceVersion in object meta: {have}"
-            raise status.version_conflict(kind, name, why)
+            raise status.precondition_failed(kind, name, "UID", given=uid, stored=metadata["uid"])
+        stored = metadata["resourceVersion"]
+        if resource_version is not None and resource_version != stored:
+            raise status.precondition_failed(kind, name, "ResourceVersion", given=resource_version, stored=stored)
         request = AdmissionRequest("DELETE", kind, namespace, name, None, old, manager, dry_run=dry_run)
         for check in self.validating:
             check(request)
         if dry_run:
-            return status.success(kind, name, metadata["uid"])
+            held = bool(metadata.get("finalizers"))
+            return self.lifecycle.marked(old) if held else status.success(kind, name, metadata["uid"])
         return self.lifecycle.delete(kind, old, propagation=propagation)
 
     # ------------------------------------------------------------ the steps of a write
@@ -331,6 +330,8 @@ class Api:
             metadata["generation"] = 1
         if "status" in kind.subresources:
             body = {key: value for key, value in body.items() if key != "status"}
+            if _is_typed(kind):
+                body["status"] = {}
         return {**body, "metadata": metadata}
 
     def _kept(self, kind: Kind, old: Object, body: Object, write: Write) -> Object:
@@ -369,8 +370,10 @@ class Api:
         return body
 
     def _own(self, kind: Kind, old: Object | None, body: Object, write: Write) -> Object:
+        # A kind of Go types is never without spec and status: whoever fills them does not own them as a whole.
+        before: Object | None = {"spec": {}, "status": {}} if old is None and _is_typed(kind) else old
         return update_ownership(
-            old, body, schema=kind.schema, manager=write.manager, api_version=kind.api_version,
+            before, body, schema=kind.schema, manager=write.manager, api_version=kind.api_version,
             time=self.now(), subresource=write.subresource,
         )  # fmt: skip
 
@@ -393,7 +396,7 @@ class Api:
         if old is not None:
             if _same(old, body):
                 return old
-            if _counts_generations(kind) and _content(kind, old) != _content(kind, body):
+            if _counts_generations(kind) and _counted(kind, old) != _counted(kind, body):
                 body = {
                     **body,
                     "metadata": {**body["metadata"], "generation": old["metadata"].get("generation", 0) + 1},
@@ -434,9 +437,18 @@ def _counts_generations(kind: Kind) -> bool:
     return kind.is_crd or kind.group in ("apps", "batch", "policy", "networking.k8s.io", "scheduling.k8s.io")
 
 
-def _content(kind: Kind, body: Object) -> Object:
+def _is_typed(kind: Kind) -> bool:
+    """Whether the server keeps this kind as Go types: built-ins and the aggregated Cluster, not CRDs."""
+    return not kind.is_crd or kind.group == "cluster.karmada.io"
+
+
+def _counted(kind: Kind, body: Object) -> Object:
+    """What counts for the generation: all but metadata and status; for Deployments the annotations as well."""
     left_out = {"metadata", "status"} if "status" in kind.subresources else {"metadata"}
-    return {key: value for key, value in body.items() if key not in left_out}
+    content = {key: value for key, value in body.items() if key not in left_out}
+    if kind.group_kind == GroupKind("apps", "Deployment"):
+        content["annotations"] = body["metadata"].get("annotations")
+    return content
 
 
 def _same(old: Object, new: Object) -> bool:

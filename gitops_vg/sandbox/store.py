@@ -22,6 +22,9 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 Name = tuple[str, str]
 """Namespace ("" for cluster-scoped kinds) and name."""
 
+_FIRST_VERSION = 100
+"""Versions below are those of a start-up that nobody saw: a watch from there is too old, as on a real server."""
+
 HISTORY = 20_000
 """Events that are kept for watches which start from an older version."""
 
@@ -52,8 +55,8 @@ class Store:
         self._encoded: dict[GroupKind, dict[Name, bytes]] = {}
         self._history: deque[Event] = deque(maxlen=HISTORY)
         self._subscribers: list[Subscriber] = []
-        self._oldest = 1
-        self.version = 1
+        self._oldest = _FIRST_VERSION
+        self.version = _FIRST_VERSION
         self._disk = _Disk(path) if path is not None else None
         if self._disk is not None:
             for group_kind, name, body in self._disk.load():
