@@ -94,7 +94,11 @@ def _resized(stay: dict[str, int], *, replicas: int) -> dict[str, int]:
 
 
 def _hold(case: Case, *, cluster: str, replicas: int, world: World) -> _Missing:
-    """Puts running pods back on their nodes, as many as stay."""
+    """Puts running pods back on their nodes, as many as stay.
+
+    In a cluster whose nodes could not be read no pod is known to run: kept work then takes
+    room beside what Karmada counts as used already. That is too careful, never too bold.
+    """
     divided = case.demand.mode == "divide"
     missing = {task.name: replicas if divided else task.replicas for task in case.demand.tasks}
     running = 0

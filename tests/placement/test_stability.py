@@ -428,3 +428,12 @@ def test_a_service_keeps_its_share_in_a_cluster_whose_region_cannot_be_seen():
     decision = replanned(spread, members=members, lock=SHOP_LOCK).decision["web/shop"]
 
     assert (decision.state, dict(decision.assignments)) == (State.KEPT, {"a": 7, "b": 5})
+
+
+def test_without_the_nodes_kept_work_is_counted_twice_rather_than_not_at_all():
+    unread = member("a", node("summary-0000", cpu=32), node_source="summary")
+
+    result = replanned(TRAIN, job("new", task(requests={"cpu": 9})), members=[unread], clusters=[cluster("a")])
+
+    assert result.decision["ml/train"].state is State.KEPT
+    assert result.decision["ml/new"].state is State.PENDING
