@@ -132,11 +132,11 @@ class Deletes(_Model):
 
 
 class FleetSpec(_Model):
-    karmada: KarmadaRef = KarmadaRef()
-    rendered: Rendered = Rendered()
-    capacity: CapacitySettings = CapacitySettings()
-    batch: Batch = Batch()
-    deletes: Deletes = Deletes()
+    karmada: KarmadaRef = Field(default_factory=KarmadaRef)
+    rendered: Rendered = Field(default_factory=Rendered)
+    capacity: CapacitySettings = Field(default_factory=CapacitySettings)
+    batch: Batch = Field(default_factory=Batch)
+    deletes: Deletes = Field(default_factory=Deletes)
     protect: tuple[str, ...] = ("Namespace", "Queue", "ClusterPropagationPolicy")
 
 
@@ -145,7 +145,7 @@ class Fleet(Intent):
 
     kind_name: ClassVar[str] = "Fleet"
     kind: Literal["Fleet"]
-    spec: FleetSpec = FleetSpec()
+    spec: FleetSpec = Field(default_factory=FleetSpec)
 
 
 # ---------------------------------------------------------------- Cluster
@@ -194,7 +194,7 @@ class Cluster(Intent):
 
     kind_name: ClassVar[str] = "Cluster"
     kind: Literal["Cluster"]
-    spec: ClusterSpec = ClusterSpec()
+    spec: ClusterSpec = Field(default_factory=ClusterSpec)
 
 
 # ---------------------------------------------------------------- Queue
@@ -222,7 +222,7 @@ class Queue(Intent):
 
     kind_name: ClassVar[str] = "Queue"
     kind: Literal["Queue"]
-    spec: QueueSpec = QueueSpec()
+    spec: QueueSpec = Field(default_factory=QueueSpec)
 
 
 # ---------------------------------------------------------------- PriorityClass
@@ -316,7 +316,7 @@ class PlacementPolicy(Intent):
 
     kind_name: ClassVar[str] = "PlacementPolicy"
     kind: Literal["PlacementPolicy"]
-    spec: PlacementPolicySpec = PlacementPolicySpec()
+    spec: PlacementPolicySpec = Field(default_factory=PlacementPolicySpec)
 
 
 # ---------------------------------------------------------------- Workload

@@ -39,8 +39,8 @@ def pod_template(pod: PodShort, *, container: str) -> dict[str, Any]:
     `container` names the container when the template has none.
     """
     template = deepcopy(dict(pod.template))
-    spec = template.setdefault("spec", {})
-    containers = spec.setdefault("containers", [{}])
+    spec = template["spec"] = template.get("spec") or {}
+    containers = spec["containers"] = spec.get("containers") or [{}]
     first = containers[0]
     first.setdefault("name", container)
     _merge_container(first, pod)
@@ -75,8 +75,8 @@ def _resources(written: Mapping[str, Any], pod: PodShort) -> dict[str, Any]:
     requests = {**written.get("requests", {}), **resource_list(pod.requests)}
     limits = {**written.get("limits", {}), **resource_list(pod.limits)}
     for name, quantity in requests.items():
-        # Extended resources cannot be overcommitted: the API server demands limit = request.
-        if "/" in name:
+        # Devices and huge pages cannot be overcommitted: the API server demands limit = request.
+        if "/" in name or name.startswith("hugepages-"):
             limits.setdefault(name, quantity)
     resources = {key: value for key, value in written.items() if key not in ("requests", "limits")}
     if requests:

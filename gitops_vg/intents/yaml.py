@@ -35,7 +35,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _AMBIGUOUS = re.compile(
     r"[yYnN]|yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF"  # booleans of YAML 1.1 (y, n: of kubectl's reader)
     r"|[-+]?0[0-9_]+|[-+]?0[oO][0-7_]+|[-+]?0[bB][01_]+|[-+]?0[xX][0-9a-fA-F_]+"  # octal, binary, hexadecimal
-    r"|[-+]?[0-9][0-9_]*_[0-9_]*(\.[0-9_]*)?"  # digits with underscores
+    r"|[-+]?[0-9][0-9_]*(\.[0-9_]*)?|[-+]?\.[0-9][0-9_]*"  # digits with underscores
     r"|[-+]?[0-9]+(:[0-5]?[0-9])+(\.[0-9]*)?"  # base 60
     r"|[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"  # floats in all their forms
     r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
@@ -75,6 +75,10 @@ class Document:
     """Values that were reported already: what a model says about them is no news."""
 
 
+class _TooMuch(Exception):
+    """A document that is not read on; why has been reported."""
+
+
 @dataclass
 class _Budget:
     """How many values may still be read from a file."""
@@ -93,7 +97,6 @@ class _Reading:
     values: dict[Path, tuple[int, int]] = field(default_factory=dict)
     keys: dict[Path, tuple[int, int]] = field(default_factory=dict)
     faults: set[Path] = field(default_factory=set)
-    stopped: bool = False
 
     def report(self, code: str, mark: Any, message: str, fix: str, path: Path) -> None:
         at = Location(self.file, mark.line + 1, mark.column + 1)
@@ -111,18 +114,17 @@ def read_documents(
     documents: list[Document] = []
     budget = _Budget()
     try:
-        for node in _nodes(text):
-            if len(documents) == MAX_DOCUMENTS:
+        for number, node in enumerate(_nodes(text)):
+            if number == MAX_DOCUMENTS:
                 findings.append(_at_start(file, "GVG102", f"more than {MAX_DOCUMENTS} documents", "split the file"))
                 break
             reading = _Reading(file, findings, is_date, budget)
             data = _value(node, (), reading, 0, frozenset())
-            if budget.left < 0:
-                break
-            if data is None or reading.stopped:
-                continue
-            source = Source(file, node.start_mark.line + 1, reading.values, reading.keys)
-            documents.append(Document(data, source, frozenset(reading.faults)))
+            if data is not None:
+                source = Source(file, node.start_mark.line + 1, reading.values, reading.keys)
+                documents.append(Document(data, source, frozenset(reading.faults)))
+    except _TooMuch:
+        pass  # Reported where it happened; the documents after it are not read.
     except yaml.MarkedYAMLError as error:
         findings.append(_syntax(error, text=text, file=file))
     except yaml.reader.ReaderError as error:
@@ -173,15 +175,12 @@ def _bad_character(error: yaml.reader.ReaderError, *, text: str, file: str) -> F
 def _value(node: Any, path: Path, reading: _Reading, depth: int, above: frozenset[int]) -> Any:
     """The value of a node; problems are noted and the value goes on as well as it can."""
     reading.budget.left -= 1
-    if reading.stopped:
-        return None
     if reading.budget.left < 0 or depth > MAX_DEPTH or id(node) in above:
-        reading.stopped = True
         what = "an alias contains itself"
         if id(node) not in above:
             what = f"nested deeper than {MAX_DEPTH}" if depth > MAX_DEPTH else f"more than {MAX_VALUES} values"
         reading.report("GVG106", node.start_mark, what, "write it out, without aliases of aliases", path)
-        return None
+        raise _TooMuch
     mark = node.start_mark
     reading.values[path] = (mark.line + 1, mark.column + 1)
     if node.tag != _UNTAGGED:

@@ -153,10 +153,14 @@ def request_above_limit(facts: Facts) -> Iterator[Problem]:
 def device_below_limit(facts: Facts) -> Iterator[Problem]:
     """Extended resources cannot be overcommitted: request and limit are equal.
 
-    Source: Kubernetes, pod validation. A limit left out is filled in from the request.
+    Source: Kubernetes, pod validation. In the short form a limit left out is filled in from the request.
     """
     for pod in facts.pods:
         for path, container, requests, limits in _resources(pod):
+            for name in requests.keys() - limits.keys() - set(_NATIVE):
+                yield problem(pod.workload, _written_at(pod, path, "requests", name),
+                              f"container {container} requests {name} without a limit",
+                              f"write the same under limits, or request it in the short form: {name}")  # fmt: skip
             for name in requests.keys() & limits.keys() - set(_NATIVE):
                 request, limit = amount_of(name, requests[name]), amount_of(name, limits[name])
                 if request is not None and limit is not None and request < limit:
