@@ -79,18 +79,11 @@ def version_conflict(kind: Kind, name: str, why: str = "") -> StatusError:
     return StatusError(409, "Conflict", message, details=_details(kind, name))
 
 
-def precondition_failed(kind: Kind, name: str, why: str) -> StatusError:
-    """A precondition of a delete does not hold; these answers name the kind, not the resource."""
-    details = {**_details(kind, name), "kind": kind.kind}
-    words = str(kind.group_kind)
-    return StatusError(409, "Conflict", f'Operation cannot be fulfilled on {words} "{name}": {why}', details=details)
-
-
 def precondition_failed(kind: Kind, name: str, field: str, *, given: str, stored: str) -> StatusError:
     """A delete asked for exactly one object, and the name now belongs to another (or to a newer state)."""
     happened = "deleted and then recreated" if field == "UID" else "modified"
     message = (
-        f'Operation cannot be fulfilled on {kind.kind} "{name}": the {field} in the precondition ({given}) does not '
+        f'Operation cannot be fulfilled on {kind.group_kind} "{name}": the {field} in the precondition ({given}) does not '
         f"match the {field} in record ({stored}). The object might have been {happened}"
     )
     details = {"name": name, **({"group": kind.group} if kind.group else {}), "kind": kind.kind}
