@@ -127,7 +127,8 @@ def _intent(document: Document) -> tuple[Intent | None, Iterable[Finding]]:
         return None, [_error("GVG111", source.at(("kind",)), message, fix, "kind")]
     data = _with_dates(data) if model is Approval else data
     try:
-        return model.model_validate(data).with_source(source), ()
+        # By alias only: programs may also name fields as Python does, files have one spelling.
+        return model.model_validate(data, by_alias=True, by_name=False).with_source(source), ()
     except ValidationError as error:
         return None, findings_of(error, model=model, data=data, document=document)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,7 +19,6 @@ from gitops_vg.intents.yaml import MAX_BYTES
 
 JOB = "{queue: research, job: {tasks: [{name: main, image: 'train:1'}]}}"
 CONFIG = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"
-needs_permissions = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
 
 
 def test_the_sample_fleet_is_read_without_findings(repository_root: Path) -> None:
@@ -169,15 +170,38 @@ def test_a_linked_folder_is_not_skipped_in_silence(folder: Folder) -> None:
     assert folder.only().code == "GVG110"
 
 
-@needs_permissions
-def test_an_unreadable_file_or_folder_is_refused(folder: Folder) -> None:
-    folder.write("workloads/x.yaml", "a: b").chmod(0)
-    folder.write("policies/deep/y.yaml", "a: b").parent.chmod(0)
+def test_an_unreadable_file_is_refused(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    unreadable = folder.write("workloads/x.yaml", "a: b")
+    opened = Path.open
 
-    try:
-        assert [finding.code for finding in folder.findings()] == ["GVG101", "GVG101"]
-    finally:
-        (folder.root / "policies/deep").chmod(0o755)
+    def denied(path: Path, *arguments: Any) -> Any:
+        if path == unreadable:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return opened(path, *arguments)
+
+    monkeypatch.setattr(Path, "open", denied)
+
+    finding = folder.only()
+
+    assert finding.code == "GVG101"
+    assert "Permission denied" in finding.message
+
+
+def test_a_folder_that_cannot_be_searched_is_no_empty_folder(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed = folder.write("policies/deep/y.yaml", "a: b").parent
+    scanned = os.scandir
+
+    def denied(path: Any = ".") -> Any:
+        if Path(path) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return scanned(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+
+    finding = folder.only()
+
+    assert (finding.code, finding.at.file) == ("GVG101", "policies/deep")
+    assert folder.read().intents is None
 
 
 def test_two_sources_for_one_intent_name_both_places(folder: Folder) -> None:
