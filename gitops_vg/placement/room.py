@@ -114,11 +114,15 @@ class ClusterRoom:
             if room is not None:
                 room.take(use.requests, -use.count)
 
-    def hold(self, use: PodGroupUse, count: int) -> None:
-        """Pods that run on a node stay on it, whatever else was promised there."""
+    def hold(self, use: PodGroupUse, count: int, *, wanted: Amounts) -> None:
+        """Pods that run on a node stay on it, whatever else was promised there.
+
+        They take the larger of what they take now and of what their template asks by now.
+        """
         room = self._all.get(use.node)
         if room is not None:
-            room.take(use.requests, count)
+            names = use.requests.keys() | wanted.keys()
+            room.take({name: max(use.requests.get(name, 0), wanted.get(name, 0)) for name in names}, count)
 
     # -- what could run
 

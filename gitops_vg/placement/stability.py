@@ -101,13 +101,15 @@ def _hold(case: Case, *, cluster: str, replicas: int, world: World) -> _Missing:
     """
     divided = case.demand.mode == "divide"
     missing = {task.name: replicas if divided else task.replicas for task in case.demand.tasks}
+    wanted = {task.name: task.shape.requests for task in case.demand.tasks}
     running = 0
     for use in world.ours.get((case.key, cluster), ()):
         staying = min(use.count, missing.get(use.task, 0))
         if staying and (use.node or not use.requests):
             missing[use.task] -= staying
             running += staying
-            world.rooms[cluster].hold(use, staying)
+            if use.requests:
+                world.rooms[cluster].hold(use, staying, wanted=wanted[use.task])
     return _Missing(case=case, cluster=cluster, running=running, missing=missing)
 
 
