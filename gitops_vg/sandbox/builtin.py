@@ -28,6 +28,8 @@ def _default_builtin(request: AdmissionRequest) -> Object | None:
             return _namespace(body)
         case "Deployment.apps":
             return _deployment(body)
+        case "Job.batch":
+            return _job(body) if request.old is None else None
         case "Service":
             return _service(body)
         case "PriorityClass.scheduling.k8s.io":
@@ -56,6 +58,31 @@ def _deployment(body: Object) -> Object:
     if isinstance(spec.get("template"), dict):
         spec["template"] = _template(spec["template"])
     return {**body, "spec": spec}
+
+
+def _job(body: Object) -> Object:
+    """A batch/v1 Job knows its pods by its own uid."""
+    metadata = body["metadata"]
+    names = {"job-name": metadata["name"], "controller-uid": metadata["uid"]}
+    labels = {**names, **{f"batch.kubernetes.io/{key}": value for key, value in names.items()}}
+    spec = body.get("spec", {})
+    template = _template(spec.get("template") or {})
+    inner = {key: value for key, value in (template.get("metadata") or {}).items() if value is not None}
+    inner["labels"] = {**(inner.get("labels") or {}), **labels}
+    own = {"matchLabels": {"batch.kubernetes.io/controller-uid": metadata["uid"]}}
+    spec = {
+        "parallelism": 1,
+        "completions": 1,
+        "backoffLimit": 6,
+        "manualSelector": False,
+        "completionMode": "NonIndexed",
+        "suspend": False,
+        "podReplacementPolicy": "TerminatingOrFailed",
+        "selector": own,
+        **spec,
+        "template": {**template, "metadata": inner},
+    }
+    return {**body, "metadata": {**metadata, "labels": {**(metadata.get("labels") or {}), **labels}}, "spec": spec}
 
 
 def _template(template: dict[str, Any]) -> dict[str, Any]:

@@ -118,14 +118,15 @@ def intersection(first: Fields, second: Fields) -> Fields:
 
 
 def paths(fields: Fields) -> Iterator[Path]:
-    """Every member as a path of names."""
-    for name, inner in fields.items():
+    """Every member as a path of names: those of a level by name, then what lies below them."""
+    for name in sorted(fields):
         if name == ".":
             yield ()
-        elif not inner:
+        elif not fields[name]:
             yield (name,)
-        else:
-            for path in paths(inner):
+    for name in sorted(fields):
+        if fields[name]:
+            for path in paths(fields[name]):
                 yield (name, *path)
 
 

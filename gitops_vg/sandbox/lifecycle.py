@@ -12,6 +12,19 @@ if TYPE_CHECKING:
     from gitops_vg.sandbox.api import Api
 
 _FOREGROUND = "foregroundDeletion"
+_CONTENT = (
+    "NamespaceDeletionContentFailure",
+    "ContentDeleted",
+    "All content successfully deleted, may be waiting on finalization",
+)
+_ENDING = (
+    ("NamespaceDeletionDiscoveryFailure", "ResourcesDiscovered", "All resources successfully discovered"),
+    ("NamespaceDeletionGroupVersionParsingFailure", "ParsedGroupVersions", "All legacy kube types successfully parsed"),
+    _CONTENT,
+    ("NamespaceContentRemaining", "ContentRemoved", "All content successfully removed"),
+    ("NamespaceFinalizersRemaining", "ContentHasNoFinalizers", "All content-preserving finalizers finished"),
+)
+"""Conditions of a namespace that is ending: type, reason and message of each while nothing is wrong."""
 
 
 class Lifecycle:
@@ -52,19 +65,41 @@ class Lifecycle:
         """Delete what is in an ending namespace; when nothing is left, the namespace goes too."""
         assert self._namespace is not None
         left = False
+        refusals: list[str] = []
         for kind in self._api.catalog.kinds():
             if not kind.namespaced:
                 continue
             for body in self._api.store.items(kind, namespace=namespace):
                 try:
                     self._api.delete(kind, namespace, body["metadata"]["name"], manager="namespace-controller")
-                except status.StatusError:
+                except status.StatusError as error:
                     left = True  # Admission refused: the namespace hangs until that changes, as in a real server.
+                    refusals.append(error.message)
                 else:
                     left = left or self._api.store.get(kind, namespace, body["metadata"]["name"]) is not None
-        if not left and self._api.store.get(self._namespace, "", namespace) is not None:
+        found = self._api.store.get(self._namespace, "", namespace)
+        if not left and found is not None:
             self._ending.discard(namespace)
             self._gone(self._namespace, "", namespace)
+        elif found is not None:
+            self._tell(found, refusals)
+
+    def _tell(self, namespace: Object, refusals: list[str]) -> None:
+        """Say in the namespace why it still stands."""
+        assert self._namespace is not None
+        unique = ", ".join(dict.fromkeys(refusals))
+        failed = f"Failed to delete all resource types, {len(refusals)} remaining: {unique}"
+        known = namespace["status"].get("conditions") or [{}] * 3
+        if known[2].get("message", "") == (failed if refusals else _CONTENT[2]):
+            return
+        conditions = [
+            {"type": name, "status": "False", "lastTransitionTime": self._api.now(), "reason": reason, "message": text}
+            for name, reason, text in _ENDING
+        ]
+        if refusals:
+            conditions[2] |= {"status": "True", "reason": "ContentDeletionFailed", "message": failed}
+        status_ = {"phase": "Terminating", "conditions": conditions}
+        self._api.store.put(self._namespace, {**namespace, "status": status_})
 
     # ------------------------------------------------------------ deleting
 
@@ -84,19 +119,21 @@ class Lifecycle:
             self._gone(kind, namespace, name)
             return status.success(kind, name, metadata["uid"])
         if "deletionTimestamp" not in metadata:
-            marked = {
-                **metadata,
-                "finalizers": finalizers,
-                "deletionTimestamp": self._api.now(),
-                "deletionGracePeriodSeconds": 0,
-            }
-            if "generation" in metadata:
-                marked["generation"] = metadata["generation"] + 1
-            old = self._api.store.put(kind, {**old, "metadata": marked})
+            old = self._api.store.put(kind, self.marked({**old, "metadata": {**metadata, "finalizers": finalizers}}))
         if _FOREGROUND in finalizers:
             self._collect(metadata["uid"])
             return self._api.store.get(kind, namespace, name) or status.success(kind, name, metadata["uid"])
         return old
+
+    def marked(self, body: Object) -> Object:
+        """The object as it is once its deletion waits for finalizers."""
+        metadata = body["metadata"]
+        if "deletionTimestamp" in metadata:
+            return body
+        marks = {"deletionTimestamp": self._api.now(), "deletionGracePeriodSeconds": 0}
+        if "generation" in metadata:
+            marks["generation"] = metadata["generation"] + 1
+        return {**body, "metadata": {**metadata, **marks}}
 
     def _delete_namespace(self, old: Object) -> Object:
         assert self._namespace is not None

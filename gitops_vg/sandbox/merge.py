@@ -117,7 +117,7 @@ def _settle(others: Sequence[_Owner], changed: Fields, removed: Fields, *, force
         if rest:
             result.append(_Owner(*owner.identity, owner.api_version, owner.time, rest))
     if conflicts and not force:
-        raise ApplyConflict(sorted(conflicts, key=lambda conflict: (conflict.manager, conflict.path)))
+        raise ApplyConflict(sorted(conflicts, key=lambda conflict: conflict.manager))
     return result
 
 
@@ -237,7 +237,8 @@ def _check(value: Any, schema: Schema | None, path: str, problems: list[str]) ->
             return
         _check_list(value, schema, path, problems)
     elif not _fits(kind, value):
-        problems.append(f"{path}: expected {_word(kind)}, got {_go_value(value)}")
+        shown = _go_type(value) if kind in ("integer", "number") else _go_value(value)
+        problems.append(f"{path}: expected {_word(kind)}, got {shown}")
 
 
 def _check_list(value: list[Any], schema: Schema, path: str, problems: list[str]) -> None:
@@ -273,6 +274,10 @@ def _word(kind: str | None) -> str:
         "integer": "numeric (int or float)",
         "number": "numeric (int or float)",
     }.get(kind or "", kind or "nothing")
+
+
+def _go_type(value: Any) -> str:
+    return {bool: "bool", str: "string"}.get(type(value), type(value).__name__)
 
 
 def _go_value(value: Any) -> str:

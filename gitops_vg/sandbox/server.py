@@ -192,7 +192,10 @@ class Server:
         if _wants_table(request):
             return _json(as_table(kind, items, metadata=metadata))
         head = json.dumps({"kind": f"{kind.kind}List", "apiVersion": kind.api_version, "metadata": metadata})
-        body = b",".join(self.api.store.encoded(kind, item) for item in items)
+        # Items of a list of Go types have no type of their own; those of custom resources do.
+        skip = 0 if kind.is_crd else len(f'"apiVersion":"{kind.api_version}","kind":"{kind.kind}",')
+        texts = (self.api.store.encoded(kind, item) for item in items)
+        body = b",".join(b"{" + text[1 + skip :] if skip else text for text in texts)
         return web.Response(body=head[:-1].encode() + b', "items": [' + body + b"]}", content_type="application/json")
 
     # ------------------------------------------------------------ writing

@@ -81,10 +81,10 @@ class Store:
         name = name_of(kind, body)
         cache = self._encoded.setdefault(kind.group_kind, {})
         if self._objects.get(kind.group_kind, {}).get(name) is not body:
-            return json.dumps(body, separators=(",", ":")).encode()
+            return _encode(body)
         text = cache.get(name)
         if text is None:
-            text = cache[name] = json.dumps(body, separators=(",", ":")).encode()
+            text = cache[name] = _encode(body)
         return text
 
     def put(self, kind: Kind, body: Object) -> Object:
@@ -139,6 +139,12 @@ class Store:
     def close(self) -> None:
         if self._disk is not None:
             self._disk.close()
+
+
+def _encode(body: Object) -> bytes:
+    """JSON that begins with the type, so that a list can leave it out."""
+    head = {name: body[name] for name in ("apiVersion", "kind") if name in body}
+    return json.dumps({**head, **body}, separators=(",", ":")).encode()
 
 
 def name_of(kind: Kind, body: Object) -> Name:

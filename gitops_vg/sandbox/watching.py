@@ -53,8 +53,8 @@ async def stream_watch(
         if isinstance(start, status.StatusError):
             await _send(response, {"type": "ERROR", "object": start.body})
             return response
-        for line in start:
-            await response.write(line)
+        for known in start:
+            await response.write(known)
         while not overflow.is_set():
             left = deadline - asyncio.get_running_loop().time()
             if left <= 0:
@@ -62,14 +62,12 @@ async def stream_watch(
             try:
                 event = await asyncio.wait_for(events.get(), min(left, _BOOKMARK_EVERY))
             except TimeoutError:
-                if bookmarks:
+                if bookmarks and deadline > asyncio.get_running_loop().time():
                     await response.write(_bookmark(api, target))
                 continue
             line = _line(api, event, fits)
             if line is not None:
                 await response.write(line)
-        if bookmarks and not overflow.is_set():
-            await response.write(_bookmark(api, target))
         return response
     except (ConnectionResetError, ConnectionError):
         return response

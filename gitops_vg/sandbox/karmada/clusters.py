@@ -133,7 +133,10 @@ class Clusters:
         wanted = others if reachable else [*others, {**NOT_READY_TAINT, "timeAdded": self._now()}]
         if len(wanted) == len(taints):
             return cluster
-        return self._objects.update({**cluster, "spec": {**cluster["spec"], "taints": wanted}}, manager=MANAGER)
+        spec = {name: value for name, value in cluster["spec"].items() if name != "taints"}
+        if wanted:
+            spec["taints"] = wanted
+        return self._objects.update({**cluster, "spec": spec}, manager=MANAGER)
 
 
 def _node_ready(node: Mapping[str, Any]) -> bool:

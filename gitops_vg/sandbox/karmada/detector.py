@@ -36,6 +36,8 @@ BINDING_FINALIZERS = {
     "ResourceBinding": "karmada.io/binding-controller",
     "ClusterResourceBinding": "karmada.io/cluster-resource-binding-controller",
 }
+RELEASE_AFTER = 0.2
+"""Seconds that a deleted policy is still there: a real one answers for a moment after its deletion."""
 _FROM_POLICY = ("propagateDeps", "preserveResourcesOnDeletion", "suspension", "failover")
 
 
@@ -55,7 +57,8 @@ class Detector:
         key = key_of(body)
         if key.group == POLICY_GROUP:
             if key.kind in FINALIZERS:
-                self._policies.add(key)
+                leaving = bool(body["metadata"].get("deletionTimestamp"))
+                self._policies.add(key, after=RELEASE_AFTER if leaving else 0.0)
             elif event.type == "ADDED":
                 self._wake_waiting(key)
         elif propagated(body):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
-from gitops_vg.objects import ObjectKey
+from gitops_vg.objects import GroupKind, ObjectKey
+from gitops_vg.sandbox.api import AdmissionRequest
 from gitops_vg.sandbox.karmada.admission import Admission
 from gitops_vg.sandbox.karmada.aggregation import Aggregation
 from gitops_vg.sandbox.karmada.clusters import Clusters, cluster_key
@@ -20,9 +21,10 @@ from gitops_vg.sandbox.karmada.dispatch import Dispatcher
 from gitops_vg.sandbox.karmada.execution import Execution
 from gitops_vg.sandbox.karmada.members import Member
 from gitops_vg.sandbox.karmada.namespaces import Namespaces
+from gitops_vg.sandbox.karmada.resources import node_in_form
 from gitops_vg.sandbox.karmada.scheduler import Scheduler
 from gitops_vg.sandbox.status import StatusError
-from gitops_vg.sandbox.store import Event
+from gitops_vg.sandbox.store import Event, Object
 from gitops_vg.sandbox.urls import Target
 
 if TYPE_CHECKING:
@@ -93,6 +95,12 @@ class Controllers:
         for member in self._members.values():
             self._endings.append(member.objects.subscribe(self._listener(member)))
             member.listeners.append(self._reachability)
+        for member in self._members.values():
+            member.objects.api.mutating.append(_node_in_form)
+            for node in member.objects.list(GroupKind("", "Node")):
+                changed = node_in_form(node)
+                if changed is not None:
+                    member.objects.update(changed, manager="kubelet", status=True)
         for name, dataplane in self._dataplanes.items():
             objects = self._members[name].objects
             listeners = [part.on_event for part in dataplane.parts]
@@ -159,6 +167,12 @@ class Controllers:
         inner = request.clone(rel_url=request.rel_url.with_path(path or "/").with_query(request.query))
         server = self._sandbox.servers[target.name]
         return await server._handle(inner)
+
+
+def _node_in_form(request: AdmissionRequest) -> Object | None:
+    if request.object is None or request.kind.group_kind != GroupKind("", "Node"):
+        return None
+    return node_in_form(request.object)
 
 
 def _cluster(spec: MemberSpec, *, endpoint: str) -> Body:

@@ -49,6 +49,15 @@ def normalized(text: str | int) -> str:
     return canonical(parse_quantity(text), binary=str(text).endswith(_BINARY))
 
 
+def node_in_form(node: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The node with its amounts as an API server writes them back; None when they are so already."""
+    status = dict(node.get("status") or {})
+    for part in ("capacity", "allocatable"):
+        if status.get(part):
+            status[part] = {name: normalized(text) for name, text in status[part].items()}
+    return None if status == (node.get("status") or {}) else {**node, "status": status}
+
+
 def pod_requests(spec: Mapping[str, Any]) -> Quantities:
     """What a pod asks for: the sum of its containers, or one larger init container. Limits stand in for requests."""
     total: Quantities = {}
