@@ -62,7 +62,7 @@ class Demo:
             self._bindings(server, tree)
             self._edit(sandbox, server, tree)
             self._refusal(repository, server)
-            self._lift(repository, server)
+            self._lift(repository, server, sandbox)
         if self._failed:
             self._say("\n".join(["not as it has to be:", *self._failed]))
         return not self._failed
@@ -141,7 +141,7 @@ class Demo:
             self._say("\n".join([*lines, f"    plan {error.digest}", f"    {error.hint}"]))
             self._digest = error.digest
 
-    def _lift(self, repository: Repository, server: ApiServer) -> None:
+    def _lift(self, repository: Repository, server: ApiServer, sandbox: Sandbox) -> None:
         self._head("An Approval of exactly this plan, and the protection is lifted")
         approval = {
             "apiVersion": "gitops-vg.io/v1alpha1",
@@ -165,8 +165,20 @@ class Demo:
         self._say(sync_report.result_text(plan, done, style=self._style))
         _wait(lambda: server.get(_QUEUE) is None)
         self._expect(server.get(_QUEUE) is None, "the queue is still there")
+        left = [name for name in sandbox.apis if name != KARMADA and self._in_member(sandbox, name)]
+        self._expect(not left, f"the queue is still in {', '.join(left)}")
         self._expect(pipeline.drift_of(server, tree).is_empty, "something differs at the end")
         self._say("the queue is gone from the control plane and from every member; nothing else was touched")
+
+    def _in_member(self, sandbox: Sandbox, name: str) -> bool:
+        """Whether a member still has the queue; Karmada takes a moment to take it back."""
+
+        def there() -> bool:
+            api = sandbox.apis[name]
+            return api.find(api.kind(_QUEUE.group, _QUEUE.kind), "", _QUEUE.name) is not None
+
+        _wait(lambda: not sandbox.call(there))
+        return sandbox.call(there)
 
     def _retire_queue(self, repository: Repository, *, message: str) -> None:
         """The change a person would make: the queue goes, and the report moves to another one."""

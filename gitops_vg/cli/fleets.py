@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gitops_vg import pipeline
 from gitops_vg.cli.output import Session
 from gitops_vg.intents import Intents
+from gitops_vg.report.text import count
 
 if TYPE_CHECKING:
     from gitops_vg.capacity import Snapshot
@@ -30,7 +31,7 @@ class FleetCommand:
         examined = pipeline.examine(self.root)
         warnings = [finding for finding in examined.findings if not finding.is_error]
         if warnings and len(warnings) == len(examined.findings):
-            self.session.note(f"{len(warnings)} warnings; `gitops-vg validate` shows them")
+            self.session.note(f"{count(len(warnings), 'warning')}; `gitops-vg validate` shows them")
         return pipeline.load(self.root)
 
     def server(self, intents: Intents) -> ApiServer:

@@ -11,6 +11,8 @@ from gitops_vg.objects import PROTECTED_LABEL, GroupKind, ObjectKey
 
 _AUTOMATIC = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
 """What every namespace gets by itself."""
+_ALWAYS_FREE = 3
+"""Deletions that a share never forbids: a workload with its service and its policy."""
 _RUNNING_PHASES = frozenset({"Pending", "Running", "Restarting", "Completing", "Aborting", "Terminating"})
 
 
@@ -50,13 +52,14 @@ def holds(
 
 
 def over_budget(removed: int, *, settings: TreeSettings, total: int) -> Iterator[str]:
-    """The budget of one run: the smaller of a count and a share of what we own, but one object is always free."""
-    share = max(1, total * settings.max_percent // 100)
+    """The budget of one run: the smaller of a count and a share of what we own.
+
+    A share of a small fleet is less than one workload: a few objects are free whatever the share.
+    """
+    share = max(_ALWAYS_FREE, total * settings.max_percent // 100)
     limit = min(settings.max_count, share)
     if removed > limit:
-        which = (
-            f"maxCount {settings.max_count}" if limit == settings.max_count else f"{settings.max_percent} % of {total}"
-        )
+        which = f"maxCount {settings.max_count}" if limit == settings.max_count else f"{settings.max_percent} % of {total}"
         yield f"{removed} deletions are more than one run may do ({limit}: {which})"
 
 

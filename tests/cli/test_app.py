@@ -39,9 +39,7 @@ def test_a_misspelt_command_gets_a_suggestion(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_with_an_example_and_both_formats(
-    name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_has_help_with_an_example_and_both_formats(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([name, "--help"]) == 0
     text = capsys.readouterr().out
     assert f"Example: gitops-vg {name}" in text
@@ -95,9 +93,7 @@ def test_a_guard_prints_its_reasons_and_the_digest_to_approve(
     )
 
 
-def test_json_output_has_errors_as_json(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_json_output_has_errors_as_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     fails(GuardError("held", digest="sha256:abc", reasons=["why"]), monkeypatch=monkeypatch)
 
     assert run(["validate", "-o", "json"]) == 3

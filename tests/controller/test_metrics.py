@@ -45,9 +45,7 @@ def get(server: HealthServer, path: str) -> tuple[int, str]:
         connection.close()
 
 
-def test_a_loop_that_stopped_moving_is_not_healthy(
-    server: HealthServer, clock: Clock, heartbeat: Heartbeat
-) -> None:
+def test_a_loop_that_stopped_moving_is_not_healthy(server: HealthServer, clock: Clock, heartbeat: Heartbeat) -> None:
     assert get(server, "/healthz") == (200, "ok\n")
 
     clock.now = 31
