@@ -172,18 +172,20 @@ def test_planning_again_changes_nothing(fleet):
 
 @given(fleet=fleets())
 @few
-def test_planning_again_after_the_apply_changes_nothing(fleet):
-    """The pods of the first plan now run on nodes, and their room is no longer free."""
+def test_planning_again_after_the_apply_moves_nothing(fleet):
+    """The pods of the first plan now run on nodes, not always those that planning had in mind.
+
+    What waited may find room for that; what was placed stays.
+    """
     parts, snapshot = fleet
     intents = work_of(parts)
     first = planned(intents, snapshot)
 
     second = again(intents, applied(intents, snapshot, first), first)
 
-    before, after = lock_of(first), lock_of(second)
-    assert {key: dict(entry.assignments) for key, entry in before.items()} == {
-        key: dict(entry.assignments) for key, entry in after.items()
-    }
+    for decision in first.decisions:
+        if decision.assignments:
+            assert second.decision[decision.workload].assignments == decision.assignments
 
 
 def applied(intents: Intents, snapshot: Snapshot, plan: Plan) -> Snapshot:
