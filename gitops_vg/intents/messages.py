@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
@@ -20,6 +21,8 @@ _TYPES = {
     "model_type": "a map", "model_attributes_type": "a map", "tuple_type": "a list", "list_type": "a list",
     "date_type": "a day such as 2026-12-31", "is_instance_of": "a day such as 2026-12-31",
 }  # fmt: skip
+_UNQUOTED = re.compile(r"-?[0-9]+|true|false|")
+"""Text that has to be shown in quotes, or nobody sees that it is text."""
 _FORMS = (
     ("ms|s|m|h", "write a number and ms, s, m or h, for example 30s"),
     ("%", "write a whole number up to 100 and %, for example 80%"),
@@ -79,15 +82,26 @@ def _explain(alternatives: list[Any], *, path: Path, model: type[BaseModel]) -> 
     telling = next((one for one in alternatives if one["type"] not in _TYPES), None)
     if telling is None or (telling["type"] == "literal_error" and len(alternatives) > 1):
         expected = " or ".join(dict.fromkeys(_expected(one) for one in alternatives))
-        return "GVG114", f"{shown} is not {expected}", f"write {expected}"
+        return "GVG114", f"{shown} is not {expected}", _of_type(value, expected, private=shown == name)
     return "GVG114", *_of_value(telling, name=name, shown=shown)
+
+
+def _of_type(value: Any, expected: str, *, private: bool) -> str:
+    """What to do about a value of the wrong type: mostly, quotes are missing or too many."""
+    if expected == "text" and isinstance(value, (int, bool)):
+        return "write quotes around it" if private else f'write quotes: "{_shown(value)}"'
+    if isinstance(value, str) and _UNQUOTED.fullmatch(value) and not private:
+        return f"write it without quotes: {value}"
+    return f"write {expected}"
 
 
 def _of_value(problem: Any, *, name: str, shown: str) -> tuple[str, str]:
     """Message and fix for a value of the right type."""
     kind, context = problem["type"], problem.get("ctx") or {}
     if kind == "literal_error":
-        return f"{shown} is not one of {context['expected']}", f"write one of {context['expected']}"
+        expected = str(context["expected"]).replace("'", "")
+        words = f"one of {expected}" if " or " in expected else expected
+        return f"{shown} is not {words}", f"write {words}"
     if kind == "string_pattern_mismatch":
         return f"{shown} has the wrong form", _form_of(context["pattern"])
     if kind == "greater_than_equal":
@@ -115,7 +129,7 @@ def _shown(value: Any) -> str:
     """The value as YAML has it, in short."""
     if isinstance(value, (dict, list)):
         return "a map" if isinstance(value, dict) else "a list"
-    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    text = value if isinstance(value, str) and not _UNQUOTED.fullmatch(value) else json.dumps(value, default=str)
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 
