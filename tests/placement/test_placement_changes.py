@@ -10,7 +10,7 @@ from placement_fleet import GPU, cluster, intent, intents_of, job, member, node,
 
 from gitops_vg.capacity import ClusterCapacity, PodGroupUse, Taint
 from gitops_vg.intents.models import Workload
-from gitops_vg.placement import LockEntry, State
+from gitops_vg.placement import LockEntry, State, lock_of
 from gitops_vg.placement.reasons import HARD
 
 few = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -119,18 +119,17 @@ def test_work_never_starts_in_a_cluster_that_is_refused(work, fleet, lock):
 
 @given(work=workloads(), fleet=st.tuples(members("a"), members("b"), members("c")), lock=locks())
 @few
-def test_a_second_plan_from_the_same_world_agrees_with_the_first(work, fleet, lock):
-    from gitops_vg.placement import lock_of
-
+def test_a_second_plan_from_the_same_world_moves_nothing(work, fleet, lock):
+    """What waited may be placed: the first plan may have made the world simpler."""
     snapshot = snapshot_of(*fleet)
     intents = intents_of(*CLUSTERS, QUEUE, *work)
     first = planned(intents, snapshot, lock)
 
     second = planned(intents, snapshot, lock_of(first))
 
-    assert {d.workload: dict(d.assignments) for d in first.decisions} == {
-        d.workload: dict(d.assignments) for d in second.decisions
-    }
+    for decision in first.decisions:
+        if decision.assignments:
+            assert second.decision[decision.workload].assignments == decision.assignments
 
 
 @given(work=workloads(), fleet=st.tuples(members("a"), members("b"), members("c")))
