@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from gitops_vg.findings import Severity
 from gitops_vg.intents.models import Quantity, Queue
 from gitops_vg.intents.pods import resource_list
-from gitops_vg.quantities import amounts, format_amount
+from gitops_vg.quantities import CPU, MEMORY, amounts, format_amount
 from gitops_vg.rules.amounts import amount_of, faults_of
 from gitops_vg.rules.examples import documents, queue, workload
 from gitops_vg.rules.facts import DEFAULT_QUEUE, ROOT_QUEUE, Facts
@@ -149,7 +149,7 @@ def _sums(facts: Facts, field: str) -> Iterator[Problem]:
                 totals[resource] = totals.get(resource, 0) + value
         for resource, total in totals.items():
             has = own.get(resource, 0)
-            if total > has:
+            if total > has or (resource not in own and resource not in (CPU, MEMORY)):
                 yield _sum_problem(parent, children, field, resource=resource, total=total, has=has)
 
 
@@ -182,6 +182,7 @@ def _sum_problem(
 def children_guarantee(facts: Facts) -> Iterator[Problem]:
     """The sum over all children counts, and a resource the parent leaves out counts as 0.
 
+    Of devices not even 0 passes where the parent names none.
     Source: Volcano 1.14, queue admission (hierarchical sums); children of `root` are not summed.
     """
     yield from _sums(facts, "guarantee")
