@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
@@ -23,6 +23,9 @@ from gitops_vg.sandbox.certificates import Certificates, make_certificates
 from gitops_vg.sandbox.members import MemberSpec, sample_members
 from gitops_vg.sandbox.server import Server
 from gitops_vg.sandbox.store import Store
+
+if TYPE_CHECKING:
+    from gitops_vg.sandbox.karmada import Controllers, Member
 
 KARMADA = "karmada-apiserver"
 _KARMADA_GROUPS = ("policy.karmada.io", "work.karmada.io", "cluster.karmada.io", "config.karmada.io", "apps.karmada.io",
@@ -64,6 +67,7 @@ class Sandbox:
         self._thread: threading.Thread | None = None
         self._ready: Future[None] = Future()
         self._stopping: asyncio.Event | None = None
+        self.controllers: Controllers | None = None
 
     # ------------------------------------------------------------ starting and stopping
 
@@ -104,7 +108,6 @@ class Sandbox:
     async def _serve(self, ready: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._stopping = asyncio.Event()
-        controllers = None
         try:
             self._build()
             tls = self._certificates.context() if self._certificates else None
@@ -113,14 +116,14 @@ class Sandbox:
             if self._karmada:
                 from gitops_vg.sandbox.karmada import install
 
-                controllers = install(self)
+                self.controllers = install(self)
             self._write_kubeconfig()
             ready()
             self._ready.set_result(None)
             await self._stopping.wait()
         finally:
-            if controllers is not None:
-                await controllers.stop()
+            if self.controllers is not None:
+                await self.controllers.stop()
             for server in self.servers.values():
                 await server.stop()
             for api in self.apis.values():
@@ -165,6 +168,11 @@ class Sandbox:
     def server(self) -> Server:
         """The server of karmada-apiserver; `.faults` takes faults on order."""
         return self.servers[KARMADA]
+
+    def member(self, name: str) -> Member:
+        """A member as Karmada sees it, to cut off (`down`) and bring back (`up`)."""
+        assert self.controllers is not None, "this sandbox runs without Karmada's controllers"
+        return self.controllers.member(name)
 
     def url(self, name: str = KARMADA) -> str:
         """The address of one API server."""

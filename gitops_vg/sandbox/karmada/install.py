@@ -95,6 +95,7 @@ class Controllers:
         for member in self._members.values():
             self._endings.append(member.objects.subscribe(self._listener(member)))
             member.listeners.append(self._reachability)
+            member.in_loop = self._in_loop
         for member in self._members.values():
             member.objects.api.mutating.append(_node_in_form)
             for node in member.objects.list(GroupKind("", "Node")):
@@ -119,7 +120,7 @@ class Controllers:
             self._clusters.refresh(spec.name)
 
     def member(self, name: str) -> Member:
-        """A member, to cut it off (`down`) and bring it back (`up`). Only from inside the event loop."""
+        """A member, to cut it off (`down`) and bring it back (`up`), from any thread."""
         return self._members[name]
 
     def quiet(self, *, within: float) -> bool:
@@ -137,6 +138,14 @@ class Controllers:
         """`halt`, awaited."""
         self.halt()
         await asyncio.sleep(0)
+
+    def _in_loop(self, work: Callable[[], None]) -> None:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            self._sandbox.call(work)
+        else:
+            work()
 
     def _listener(self, member: Member) -> Callable[[Event], None]:
         def listen(event: Event) -> None:

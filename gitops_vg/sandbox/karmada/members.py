@@ -16,14 +16,16 @@ class Member:
     objects: Objects
     reachable: bool = True
     listeners: list[Callable[[Member], None]] = field(default_factory=list, repr=False)
+    in_loop: Callable[[Callable[[], None]], None] = field(default=lambda work: work(), repr=False)
+    """Runs something in the event loop and waits for it; `down` and `up` may be called from any thread."""
 
     def down(self) -> None:
         """The control plane can no longer reach this member; what runs in it goes on."""
-        self._set(False)
+        self.in_loop(lambda: self._set(False))
 
     def up(self) -> None:
         """The member answers again."""
-        self._set(True)
+        self.in_loop(lambda: self._set(True))
 
     def _set(self, reachable: bool) -> None:
         if self.reachable != reachable:
