@@ -155,7 +155,7 @@ def publish_fleet(
     Without `source` it is the checked-out commit, and uncommitted changes of the fleet's files or a branch that
     has diverged from its upstream are refused. Raises InputError, GuardError, GitError, ClusterError.
     """
-    from gitops_vg.gitstore import publish, render_files
+    from gitops_vg.gitstore import policy_digest, publish, render_files
 
     if source is None:
         state = repository.source_state()
@@ -176,7 +176,7 @@ def publish_fleet(
     rendered = intents.fleet.spec.rendered
     result = publish(
         repository, branch=rendered.branch, remote=rendered.remote, source=source,
-        subject=f"Render {intents.fleet.name} from {source[:12]}", render=render,
+        subject=f"Render {intents.fleet.name} from {source[:12]}", render=render, policies=policy_digest(intents),
     )  # fmt: skip
     return result, renderings[-1]
 

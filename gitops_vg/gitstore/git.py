@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import git
-from git.exc import GitCommandError, GitCommandNotFound, InvalidGitRepositoryError, NoSuchPathError
+from git.exc import GitCommandNotFound, InvalidGitRepositoryError, NoSuchPathError
 
 from gitops_vg.errors import GitError, GitUnreachable
 
@@ -15,6 +17,7 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ALLOW_PROTOCOL": "https:ssh:file:git",
     "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_REPLACE_OBJECTS": "1",
     "LC_ALL": "C",
 }
 _IDENTITY = {
@@ -23,10 +26,25 @@ _IDENTITY = {
     "GIT_COMMITTER_NAME": "gitops-vg",
     "GIT_COMMITTER_EMAIL": "gitops-vg@localhost",
 }
-_SETTINGS = ("-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false", "-c", "gc.auto=0")
+# No hook and no file monitor of the repository runs; another publisher's lock of a ref is waited for.
+_SETTINGS = (
+    *("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
+    *("-c", "gc.auto=0", "-c", "core.filesRefLockTimeout=2000"),
+)
 _NETWORK_SECONDS = 60.0
 _OFFLINE = ("Could not resolve host", "Could not read from remote", "unable to access", "Connection refused",
-            "Connection timed out", "does not appear to be a git repository", "unable to connect", "early EOF")  # fmt: skip
+            "Connection timed out", "does not appear to be a git repository", "unable to connect", "early EOF",
+            "unexpectedly", "hung up", "Timeout:")  # fmt: skip
+_CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one git command gave: exit code, standard output, and what it said on standard error."""
+
+    status: int
+    output: bytes
+    said: str
 
 
 class Git:
@@ -43,30 +61,52 @@ class Git:
                 f"{path} is in no Git repository", hint="run `git init` there, and commit the intents"
             ) from None
         except GitCommandNotFound:
-            raise GitError("git is not installed", hint="install git 2.31 or newer") from None
+            raise _not_installed() from None
         if self._repo.bare or self._repo.working_tree_dir is None:
             raise GitError(f"{path} is a bare repository", hint="work in a clone of it")
         self.top = Path(self._repo.working_tree_dir)
+        # Named outright: a hook that calls us has these set, for a repository that may be another one.
+        folder = Path(self._repo.git_dir)
+        self._place = {
+            "GIT_DIR": str(folder),
+            "GIT_COMMON_DIR": str(self._repo.common_dir),
+            "GIT_WORK_TREE": str(self.top),
+            "GIT_INDEX_FILE": str(folder / "index"),
+        }
+
+    def ask(
+        self, *arguments: str, stdin: bytes | None = None, extra: Mapping[str, str] | None = None, network: bool = False
+    ) -> Answer:
+        """Run one git command, whatever its exit code will be. Raises GitError when there is no git."""
+        environment = {**_ENVIRONMENT, **_IDENTITY, **self._place, **(extra or {})}
+        with tempfile.TemporaryFile() as source:
+            if stdin is not None:
+                source.write(stdin)
+                source.seek(0)
+            try:
+                status, output, said = self._repo.git.execute(
+                    ["git", *_SETTINGS, *arguments],
+                    istream=source,
+                    stdout_as_string=False,
+                    strip_newline_in_stdout=False,
+                    with_extended_output=True,
+                    with_exceptions=False,
+                    env=environment,
+                    kill_after_timeout=_NETWORK_SECONDS if network else None,
+                )
+            except GitCommandNotFound:
+                raise _not_installed() from None
+        assert isinstance(output, bytes)
+        return Answer(int(status), output, _CREDENTIALS.sub("", str(said)).strip())
 
     def run(
         self, *arguments: str, stdin: bytes | None = None, extra: Mapping[str, str] | None = None, network: bool = False
     ) -> bytes:
         """The standard output of one git command. Raises GitError, and GitUnreachable for the network."""
-        command = ["git", *_SETTINGS, *arguments]
-        environment = {**_ENVIRONMENT, **_IDENTITY, **(extra or {})}
-        try:
-            with tempfile.TemporaryFile() as source:
-                if stdin is not None:
-                    source.write(stdin)
-                    source.seek(0)
-                output = self._repo.git.execute(
-                    command, istream=source, stdout_as_string=False, strip_newline_in_stdout=False, env=environment,
-                    kill_after_timeout=_NETWORK_SECONDS if network else None,
-                )  # fmt: skip
-        except GitCommandError as error:
-            raise self._failure(arguments, error, network=network) from None
-        assert isinstance(output, bytes)
-        return output
+        answer = self.ask(*arguments, stdin=stdin, extra=extra, network=network)
+        if answer.status:
+            raise failure(arguments[0], answer, network=network)
+        return answer.output
 
     def text(self, *arguments: str) -> str:
         """The output of one git command, stripped."""
@@ -74,21 +114,21 @@ class Git:
 
     def succeeds(self, *arguments: str) -> bool:
         """Whether the command says yes by its exit code."""
-        try:
-            self.run(*arguments)
-        except GitError:
-            return False
-        return True
+        return self.ask(*arguments).status == 0
 
-    def _failure(self, arguments: Sequence[str], error: GitCommandError, *, network: bool) -> GitError:
-        said = error.stderr if isinstance(error.stderr, str) else str(error.stderr or "")
-        said = said.strip().removeprefix("stderr: '").rstrip("'").strip()
-        lines = [line for line in said.splitlines() if line.strip()]
-        first = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
-        message = first.removeprefix("fatal: ").removeprefix("error: ") or f"exit code {error.status}"
-        if network and (any(word in said for word in _OFFLINE) or "Timeout" in said):
-            return GitUnreachable(f"git {arguments[0]}: {message}", hint="check the remote's address and your access")
-        return GitError(f"git {arguments[0]}: {message}")
+
+def failure(command: str, answer: Answer, *, network: bool = False) -> GitError:
+    """A command's failure as an error: its first line that states one."""
+    lines = [line for line in answer.said.splitlines() if line.strip()]
+    first = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
+    message = first.removeprefix("fatal: ").removeprefix("error: ") or f"exit code {answer.status}"
+    if network and any(word in answer.said for word in _OFFLINE):
+        return GitUnreachable(f"git {command}: {message}", hint="check the remote's address and your access")
+    return GitError(f"git {command}: {message}")
+
+
+def _not_installed() -> GitError:
+    return GitError("git is not installed", hint="install git 2.31 or newer")
 
 
 def init_repository(folder: Path) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from gitops_vg import __version__
 from gitops_vg.errors import GitError, RaceLost
 from gitops_vg.gitstore.repository import Repository
-from gitops_vg.gitstore.tree import MANIFEST, SNAPSHOT, RenderedTree, manifest_file, sha256
+from gitops_vg.gitstore.tree import LOCK, MANIFEST, SNAPSHOT, RenderedTree, manifest_file, sha256
 
 _ATTEMPTS = 5
 
@@ -29,72 +29,98 @@ class PublishResult:
 
 
 def publish(
-    repository: Repository, *, branch: str, remote: str | None, source: str, subject: str, render: Render
+    repository: Repository,
+    *,
+    branch: str,
+    remote: str | None,
+    source: str,
+    subject: str,
+    render: Render,
+    policies: str = "",
 ) -> PublishResult:
     """Commit what `render` gives onto the rendered branch, and push it when there is a remote.
 
-    Raises GitError, GitUnreachable (the commit stays here; the next publish pushes it), RaceLost, and
-    what `render` raises.
+    `source` is the commit of the intents, `policies` the digest of those that decide over others; both are
+    written down with the commit. Raises GitError, GitUnreachable (the commit stays here; the next publish
+    pushes it), RaceLost, and what `render` raises.
     """
+    repository.check_branch(branch)
     repository.refuse_checked_out(branch)
     for _ in range(_ATTEMPTS):
         theirs = _catch_up(repository, branch=branch, remote=remote) if remote else None
         base = repository.branch_commit(branch)
         tree = repository.read_tree(base) if base is not None else None
-        result = _commit(repository, branch=branch, base=base, tree=tree, source=source, subject=subject, render=render)
-        if result is None:
-            continue  # Somebody moved the branch meanwhile: look again.
-        tip = result.commit or base
+        change = _change(tree, dict(render(tree)))
+        commit = ""
+        if change is not None:
+            message = _message(subject, change, source=source, policies=policies)
+            made = _commit(repository, change, base=base, message=message, source=source, policies=policies)
+            if not repository.move_branch(branch, new=made, old=base):
+                continue  # Somebody moved the branch meanwhile: look again.
+            commit = made
+        change = change or _Change()
+        result = PublishResult(commit, branch, change.added, change.updated, change.removed)
+        tip = commit or base
         if remote is None or tip is None or tip == theirs:
             return result
         if repository.push(remote, branch):
-            return PublishResult(result.commit, branch, result.added, result.changed, result.removed, pushed=True)
+            return replace(result, pushed=True)
     raise RaceLost(
         f"the branch {branch} moved {_ATTEMPTS} times while we wrote", hint="is another publisher running? try again"
     )
 
 
-def _commit(
-    repository: Repository,
-    *,
-    branch: str,
-    base: str | None,
-    tree: RenderedTree | None,
-    source: str,
-    subject: str,
-    render: Render,
-) -> PublishResult | None:
-    """One commit on top of `base`; None when the branch was not at `base` any more."""
-    files = dict(render(tree))
+@dataclass(frozen=True)
+class _Change:
+    """What a commit changes: the files to write, and all that will be owned after it."""
+
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    added: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
+def _change(tree: RenderedTree | None, files: Mapping[str, bytes]) -> _Change | None:
+    """How `files` differ from a tree; None when nothing was decided anew.
+
+    Raises GitError when a file of ours would overwrite somebody else's.
+    """
     known = tree.owned if tree is not None else {}
     digests = {path: sha256(content) for path, content in files.items()}
-    changed = {path: files[path] for path, digest in digests.items() if known.get(path) != digest}
+    differing = {path: files[path] for path, digest in digests.items() if known.get(path) != digest}
     removed = tuple(sorted(known.keys() - files.keys()))
-    if tree is not None and not removed and not changed.keys() - {SNAPSHOT}:
-        # Nothing was decided anew: a commit for moved capacity alone would be noise.
-        return PublishResult("", branch)
-    added = tuple(sorted(path for path in changed if path not in known))
-    updated = tuple(sorted(path for path in changed if path in known))
-    foreign = set(tree.foreign) & set(added) if tree is not None else set()
+    if tree is not None and not removed and not differing.keys() - {SNAPSHOT}:
+        return None  # A commit for moved capacity alone would be noise.
+    added = tuple(sorted(differing.keys() - known.keys()))
+    foreign = sorted(set(tree.foreign) & set(added)) if tree is not None else []
     if foreign:
         raise GitError(
-            f"the branch {branch} has {sorted(foreign)[0]}, which gitops-vg did not write",
+            f"the rendered branch has {foreign[0]}, which gitops-vg did not write",
             hint="remove that file from the rendered branch; people's files belong elsewhere",
         )
-    changed[MANIFEST] = manifest_file(files, source=source, previous=digests)
-    message = _message(subject, source=source, digests=digests, counts=(len(added), len(updated), len(removed)))
-    commit = repository.commit_files(parent=base, changed=changed, removed=removed, message=message)
-    if not repository.move_branch(branch, new=commit, old=base):
-        return None
-    return PublishResult(commit, branch, added, updated, removed)
+    return _Change(differing, digests, added, tuple(sorted(differing.keys() & known.keys())), removed)
 
 
-def _message(subject: str, *, source: str, digests: Mapping[str, str], counts: tuple[int, int, int]) -> str:
-    added, changed, removed = counts
-    return (
-        f"{subject}\n\n{added} added, {changed} changed, {removed} removed\n\n"
-        f"Source-Commit: {source}\nTool-Version: gitops-vg {__version__}\nSnapshot-Digest: sha256:{digests[SNAPSHOT]}\n"
-    )
+def _commit(
+    repository: Repository, change: _Change, *, base: str | None, message: str, source: str, policies: str
+) -> str:
+    """The commit of a change on top of `base`; no branch moves."""
+    listed = manifest_file(change.digests, source=source, policies=policies)
+    changed = {**change.files, MANIFEST: listed}
+    return repository.commit_files(parent=base, changed=changed, removed=change.removed, message=message)
+
+
+def _message(subject: str, change: _Change, *, source: str, policies: str) -> str:
+    counts = f"{len(change.added)} added, {len(change.updated)} changed, {len(change.removed)} removed"
+    trailers = {
+        "Source-Commit": source,
+        "Tool-Version": f"gitops-vg {__version__}",
+        "Snapshot-Digest": f"sha256:{change.digests[SNAPSHOT]}",
+        "Placement-Digest": f"sha256:{change.digests[LOCK]}",
+        "Policy-Digest": policies,
+    }
+    return f"{subject}\n\n{counts}\n\n" + "".join(f"{key}: {value}\n" for key, value in trailers.items() if value)
 
 
 def _catch_up(repository: Repository, *, branch: str, remote: str) -> str | None:
@@ -106,7 +132,7 @@ def _catch_up(repository: Repository, *, branch: str, remote: str) -> str | None
     ours = repository.branch_commit(branch)
     if theirs is None or ours == theirs or (ours is not None and repository.is_ancestor(theirs, ours)):
         return theirs
-    if ours is not None and not repository.is_ancestor(ours, theirs) and not repository.is_ours(ours):
+    if ours is not None and not repository.only_ours(since=theirs, until=ours):
         raise GitError(
             f"the branch {branch} and {remote}/{branch} have diverged, and the local commits are not gitops-vg's",
             hint=f"look at them, then run `git branch -f {branch} {theirs[:12]}` to follow the remote",

@@ -6,35 +6,28 @@ checked-out branch are never touched, and a branch moves only from where we saw 
 
 from __future__ import annotations
 
-import io
 import re
-import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
-from hashlib import sha1
-from hashlib import sha256 as sha256_of
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 from gitops_vg.errors import GitError
-from gitops_vg.gitstore.git import Git, init_repository
-from gitops_vg.gitstore.tree import MANIFEST, RenderedTree, parse_tree, parse_yaml, read_manifest
+from gitops_vg.gitstore import blobs, source
+from gitops_vg.gitstore.git import Git, failure, init_repository
+from gitops_vg.gitstore.source import SourceState
+from gitops_vg.gitstore.tree import MANIFEST, Document, RenderedTree, document, parse_tree, read_manifest
 
-_FLEET_PATHS = ("gitops-vg.yaml", "clusters", "policies", "workloads")
 _REMOTE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
-
-
-@dataclass(frozen=True)
-class SourceState:
-    """The committed intents: commit, files of the fleet with uncommitted changes, and the upstream's view."""
-
-    commit: str
-    dirty: tuple[str, ...] = ()
-    ahead: int = 0
-    behind: int = 0
+_MOVED = (
+    "fetch first",
+    "non-fast-forward",
+    "stale info",
+    "cannot lock ref",
+    "failed to update ref",
+    "reference already exists",
+)
+"""What git says of a push that came second; every other refusal is final (a hook, a protected branch)."""
 
 
 class Repository:
@@ -42,10 +35,10 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         """Raises GitError when `root` is in no repository."""
-        self.git = Git(root)
         self.root = root.resolve()
+        self.git = Git(self.root)
         self.prefix = self.root.relative_to(self.git.top.resolve()).as_posix()
-        self._parse = lru_cache(maxsize=100_000)(parse_yaml)
+        self._documents: dict[str, Document] = {}
 
     @classmethod
     def open(cls, root: Path) -> Repository:
@@ -62,37 +55,19 @@ class Repository:
         return commit
 
     def source_state(self) -> SourceState:
-        """Commit, uncommitted changes of the fleet's files, and divergence from upstream."""
-        commit = self.source_commit()
-        paths = [f"{self.prefix}/{name}" if self.prefix != "." else name for name in _FLEET_PATHS]
-        raw = self.git.run("status", "--porcelain=v1", "-z", "--untracked-files=all", "--", *paths)
-        dirty = tuple(sorted(entry[3:] for entry in raw.decode("utf-8", "replace").split("\0") if len(entry) > 3))
-        ahead = behind = 0
-        if self.git.succeeds("rev-parse", "--verify", "--quiet", "@{upstream}"):
-            counts = self.git.text("rev-list", "--left-right", "--count", "HEAD...@{upstream}").split()
-            ahead, behind = int(counts[0]), int(counts[1])
-        return SourceState(commit, dirty, ahead, behind)
+        """Commit, uncommitted changes of the fleet's files, and divergence from upstream. Raises GitError."""
+        return source.source_state(self.git, commit=self.source_commit(), prefix=self.prefix)
 
-    @contextmanager
-    def export(self, commit: str) -> Iterator[Path]:
-        """The fleet's files as they are in a commit, in a temporary folder."""
-        place = commit if self.prefix == "." else f"{commit}:{self.prefix}"
-        raw = self.git.run("archive", "--format=tar", place)
-        with tempfile.TemporaryDirectory(prefix="gitops-vg-source-") as folder:
-            with tarfile.open(fileobj=io.BytesIO(raw)) as archive:
-                for member in archive:
-                    try:
-                        archive.extract(member, folder, filter="data")
-                    except tarfile.FilterError:
-                        # A link that leads out of the tree: an equally useless one stands in, so that reading names it.
-                        Path(folder, member.name).symlink_to("/")
-            yield Path(folder)
+    def export(self, commit: str) -> AbstractContextManager[Path]:
+        """The fleet's files as they are in a commit, in a temporary folder. Raises GitError."""
+        return source.export(self.git, commit=commit, prefix=self.prefix)
 
     def fetch(self, remote: str, branch: str) -> str | None:
         """Bring a remote's branch here; its commit, None when the remote has no such branch. Raises GitUnreachable."""
-        _check_remote(remote)
+        self.check_remote(remote)
+        self.check_branch(branch)
         listed = self.git.run("ls-remote", "--heads", "--", remote, f"refs/heads/{branch}", network=True).decode()
-        if not listed.strip():
+        if not any(line.endswith(f"\trefs/heads/{branch}") for line in listed.splitlines()):
             return None
         tracking = f"refs/gitops-vg/{remote}/{branch}"
         self.git.run(
@@ -101,14 +76,30 @@ class Repository:
         )  # fmt: skip
         return self.resolve(tracking)
 
+    def check_branch(self, branch: str) -> None:
+        """Raises GitError for what cannot be the name of a branch."""
+        if branch.startswith("-") or not self.git.succeeds("check-ref-format", f"refs/heads/{branch}"):
+            raise GitError(f"{branch!r} is no name of a branch", hint="name one such as rendered in rendered.branch")
+
+    def check_remote(self, remote: str) -> None:
+        """Raises GitError for what is no remote of this repository: an address or a path would go anywhere."""
+        known = self.git.text("remote").splitlines()
+        if remote not in known or not _REMOTE.fullmatch(remote):
+            shown = f"the remotes are {', '.join(known)}" if known else "there is none; see `git remote add`"
+            raise GitError(
+                f"{remote!r} is no remote of this repository", hint=f"{shown}; set rendered.remote of the Fleet"
+            )
+
     # ------------------------------------------------------------ reading
 
     def resolve(self, ref: str) -> str | None:
-        """The commit of a ref; None when there is none."""
-        try:
-            return self.git.text("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}") or None
-        except GitError:
-            return None
+        """The commit of a ref; None when there is no such ref. Raises GitError when the ref names nothing whole."""
+        answer = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
+        if not answer.status:
+            return answer.output.decode().strip()
+        if self.git.succeeds("rev-parse", "--verify", "--quiet", "--end-of-options", ref) and ref != "HEAD":
+            raise GitError(f"{ref} names a commit that is not here", hint="run `git fsck`, or fetch it again")
+        return None
 
     def branch_commit(self, branch: str) -> str | None:
         """The commit of a local branch."""
@@ -117,48 +108,26 @@ class Repository:
     def read_tree(self, ref: str) -> RenderedTree | None:
         """The rendered tree of a ref, from the commit and never from the working tree; None without one.
 
-        Raises GitError when the tree is damaged or somebody else's.
+        What was read before and has not changed is not read again. Raises GitError when the tree is damaged
+        or somebody else's.
         """
         commit = self.resolve(ref)
         if commit is None:
             return None
-        blobs = self._blobs(commit)
-        if MANIFEST not in blobs:
+        entries = blobs.entries(self.git, commit)
+        if MANIFEST not in entries:
             raise GitError(
                 f"commit {commit[:12]} of {ref} is no rendered tree: it has no {MANIFEST}",
                 hint="name a branch of its own in rendered.branch of the Fleet",
             )
-        manifest = read_manifest(self._contents({MANIFEST: blobs[MANIFEST]})[MANIFEST], commit=commit)
-        owned = {path: blobs[path] for path in manifest["files"] if path in blobs}
-        foreign = blobs.keys() - owned.keys() - {MANIFEST}
-        return parse_tree(commit, manifest, self._contents(owned), foreign=foreign, parse=self._parse)
-
-    def _blobs(self, commit: str) -> dict[str, str]:
-        """Path → blob of every regular file in a commit."""
-        raw = self.git.run("ls-tree", "-r", "-z", "--full-tree", commit)
-        blobs = {}
-        for entry in raw.decode("utf-8", "surrogateescape").split("\0"):
-            if entry:
-                about, path = entry.split("\t", 1)
-                blobs[path] = about.split()[2]
-        return blobs
-
-    def _contents(self, blobs: Mapping[str, str]) -> dict[str, bytes]:
-        """The contents of many blobs by one command."""
-        if not blobs:
-            return {}
-        names = list(blobs)
-        raw = self.git.run("cat-file", "--batch", stdin="".join(f"{blobs[name]}\n" for name in names).encode())
-        contents, position = {}, 0
-        for name in names:
-            end = raw.index(b"\n", position)
-            header = raw[position:end].split()
-            if len(header) != 3:
-                raise GitError(f"the object of {name} is missing from the repository", hint="is this a partial clone?")
-            size = int(header[2])
-            contents[name] = raw[end + 1 : end + 1 + size]
-            position = end + 1 + size + 1
-        return contents
+        blob = entries[MANIFEST].blob
+        manifest = read_manifest(blobs.contents(self.git, [blob])[blob], commit=commit)
+        owned = {path: entries[path].blob for path in manifest["files"] if path in entries}
+        new = {blob for blob in owned.values() if blob not in self._documents}
+        known = {blob: document(raw) for blob, raw in blobs.contents(self.git, new).items()}
+        self._documents = {blob: known.get(blob) or self._documents[blob] for blob in owned.values()}
+        documents = {path: self._documents[blob] for path, blob in owned.items()}
+        return parse_tree(commit, manifest, documents, foreign=entries.keys() - owned.keys() - {MANIFEST})
 
     # ------------------------------------------------------------ writing
 
@@ -175,12 +144,12 @@ class Repository:
         self, *, parent: str | None, changed: Mapping[str, bytes], removed: tuple[str, ...], message: str
     ) -> str:
         """A commit with some files of its parent changed and removed; no branch moves."""
-        ids = self._store(changed)
+        ids = blobs.store(self.git, changed)
         with tempfile.TemporaryDirectory(prefix="gitops-vg-index-") as folder:
             index = {"GIT_INDEX_FILE": str(Path(folder) / "index")}
             self.git.run("read-tree", *([parent] if parent else ["--empty"]), extra=index)
-            width = len(self._id(b""))
-            lines = [f"0 {'0' * width}\t{path}" for path in removed]
+            nothing = "0" * len(next(iter(ids.values())))
+            lines = [f"0 {nothing}\t{path}" for path in removed]
             lines += [f"100644 {ids[path]}\t{path}" for path in sorted(changed)]
             stdin = "".join(f"{line}\0" for line in lines).encode("utf-8", "surrogateescape")
             self.git.run("update-index", "-z", "--index-info", stdin=stdin, extra=index)
@@ -191,25 +160,29 @@ class Repository:
     def move_branch(self, branch: str, *, new: str, old: str | None) -> bool:
         """Move a local branch from `old` to `new`; false when it is not at `old` any more."""
         expected = old or "0" * len(new)
-        try:
-            self.git.run("update-ref", "-m", "gitops-vg", f"refs/heads/{branch}", new, expected)
-        except GitError:
-            if self.branch_commit(branch) == old:
-                raise
-            return False
-        return True
+        answer = self.git.ask("update-ref", "-m", "gitops-vg", f"refs/heads/{branch}", new, expected)
+        if answer.status and self.branch_commit(branch) == old:
+            raise failure("update-ref", answer)
+        return answer.status == 0
 
     def push(self, remote: str, branch: str) -> bool:
         """Push without force; false when the remote's branch has moved on. Raises GitUnreachable, GitError."""
-        _check_remote(remote)
+        self.check_remote(remote)
         ref = f"refs/heads/{branch}"
-        try:
-            self.git.run("push", "--quiet", "--no-verify", "--", remote, f"{ref}:{ref}", network=True)
-        except GitError as error:
-            if any(word in error.message for word in ("failed to push", "rejected", "cannot lock ref", "fetch first")):
-                return False
-            raise
-        return True
+        answer = self.git.ask("push", "--porcelain", "--no-verify", "--", remote, f"{ref}:{ref}", network=True)
+        if not answer.status:
+            return True
+        # One line a ref: `!<tab><from>:<to><tab>[rejected] (fetch first)`.
+        said = next((line for line in answer.output.decode("utf-8", "replace").splitlines() if line[:1] == "!"), "")
+        why = said.rpartition("\t")[2]
+        if any(word in why for word in _MOVED):
+            return False
+        if why:
+            raise GitError(
+                f"{remote} refused the push of {branch}: {why}",
+                hint="allow gitops-vg to push there; the commit is kept here, and the next publish pushes it",
+            )
+        raise failure("push", answer, network=True)
 
     def commit_all(self, message: str) -> str:
         """Commit every change in the working tree, as a person would with `git add --all && git commit`."""
@@ -220,38 +193,10 @@ class Repository:
     def is_ancestor(self, first: str, second: str) -> bool:
         return self.git.succeeds("merge-base", "--is-ancestor", first, second)
 
-    def is_ours(self, commit: str) -> bool:
-        """Whether this tool made the commit."""
-        return "Tool-Version: gitops-vg" in self.git.text("log", "-1", "--format=%B", commit)
-
-    def _store(self, files: Mapping[str, bytes]) -> dict[str, str]:
-        """Write blobs by one command; their ids by path."""
-        ids = {path: self._id(content) for path, content in files.items()}
-        stream = io.BytesIO()
-        for content in {ids[path]: content for path, content in files.items()}.values():
-            stream.write(b"blob\ndata %d\n" % len(content) + content + b"\n")
-        if files:
-            self.git.run("fast-import", "--quiet", stdin=stream.getvalue())
-        return ids
-
-    def _id(self, content: bytes) -> str:
-        """The object id of a blob in this repository's format."""
-        head = b"blob %d\0" % len(content)
-        if self._sha256_format:
-            return sha256_of(head + content).hexdigest()
-        return sha1(head + content, usedforsecurity=False).hexdigest()
-
-    @property
-    def _sha256_format(self) -> bool:
-        known: Any = self.__dict__.get("_format")
-        if known is None:
-            known = self.__dict__["_format"] = self.git.text("rev-parse", "--show-object-format")
-        return bool(known == "sha256")
-
-
-def _check_remote(remote: str) -> None:
-    if not _REMOTE.fullmatch(remote):
-        raise GitError(f"{remote!r} is no name of a remote", hint="name one of `git remote` in rendered.remote")
+    def only_ours(self, *, since: str, until: str) -> bool:
+        """Whether this tool made every commit that `until` has and `since` has not."""
+        raw = self.git.run("log", "-z", "--format=%(trailers:key=Tool-Version,valueonly)", f"{since}..{until}")
+        return all(b"gitops-vg" in made_by for made_by in raw.split(b"\0")[:-1])
 
 
 def start_repository(folder: Path, *, message: str) -> Repository:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cached_property
 from typing import Any
 
 import yaml
@@ -14,7 +15,7 @@ import yaml
 from gitops_vg import __version__
 from gitops_vg.capacity import Snapshot, quantised, snapshot_from_json, snapshot_to_json
 from gitops_vg.compiler import dump_yaml
-from gitops_vg.errors import GitError
+from gitops_vg.errors import GitError, InputError
 from gitops_vg.intents.fleet import Intents
 from gitops_vg.objects import Manifest
 from gitops_vg.placement import PlacementLock, lock_from_data, lock_to_data
@@ -24,6 +25,7 @@ LOCK = "placements.lock.yaml"
 SNAPSHOT = "snapshot.json"
 APPROVALS = "approvals.json"
 SETTINGS = "settings.json"
+_MANIFESTS = "manifests/"
 
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -102,13 +104,16 @@ def _without_time(data: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in data.items() if key != "takenAt"}
 
 
-def manifest_file(files: Files, *, source: str, previous: Mapping[str, str]) -> bytes:
-    """MANIFEST.json: every owned path with its sha256, the tool and the source commit.
+def manifest_file(digests: Mapping[str, str], *, source: str, policies: str) -> bytes:
+    """MANIFEST.json: every owned path with its sha256, the tool, the source commit, the digest of the policies."""
+    return _json({"tool": __version__, "source": source, "policies": policies, "files": digests})
 
-    `previous` has known digests of unchanged content, so that only what is new is hashed.
-    """
-    digests = {path: previous.get(path) or sha256(content) for path, content in files.items()}
-    return _json({"tool": __version__, "source": source, "files": digests})
+
+def policy_digest(intents: Intents) -> str:
+    """`sha256:…` of every intent that decides over workloads of others: Fleet, clusters, queues, priorities, policies."""
+    deciding = (intents.fleet, *intents.clusters, *intents.queues, *intents.priority_classes, *intents.policies)
+    text = json.dumps([intent.model_dump(mode="json", by_alias=True) for intent in deciding], sort_keys=True)
+    return "sha256:" + sha256(text.encode())
 
 
 def sha256(content: bytes) -> str:
@@ -119,43 +124,63 @@ def _json(data: Any) -> bytes:
     return (json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n").encode()
 
 
+# ---------------------------------------------------------------- reading it back
+
+
+@dataclass(frozen=True)
+class Document:
+    """One file of a tree: its content, the sha256 of it, and its data when it is YAML that has been parsed."""
+
+    raw: bytes
+    digest: str
+
+    @cached_property
+    def data(self) -> Any:
+        """The content as YAML. Raises yaml.YAMLError, ValueError."""
+        return yaml.load(self.raw, Loader=_LOADER)
+
+
+def document(raw: bytes) -> Document:
+    """A file's content with its digest."""
+    return Document(raw, sha256(raw))
+
+
 def read_manifest(raw: bytes, *, commit: str) -> dict[str, Any]:
     """MANIFEST.json as data. Raises GitError for anything else."""
     try:
         data: dict[str, Any] = json.loads(raw)
         if not isinstance(data["files"], dict):
             raise TypeError("files is not a map")
-    except (ValueError, KeyError, TypeError) as error:
-        raise _damaged(commit, f"{MANIFEST} cannot be read ({error})") from None
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise damaged(commit, f"{MANIFEST} cannot be read ({error})") from None
     return data
 
 
 def parse_tree(
-    commit: str, manifest: Mapping[str, Any], files: Files, *, foreign: Iterable[str], parse: Callable[[bytes], Any]
+    commit: str, manifest: Mapping[str, Any], documents: Mapping[str, Document], *, foreign: Iterable[str]
 ) -> RenderedTree:
-    """The tree of a commit from its files.
+    """The tree of a commit from the files that MANIFEST.json names.
 
     A file that is missing or has another content than MANIFEST.json says makes the whole tree unusable:
     a partial tree must never look like a smaller world. Raises GitError.
     """
     owned: dict[str, str] = manifest["files"]
     for path, digest in owned.items():
-        if path not in files:
-            raise _damaged(commit, f"{path} is missing")
-        if sha256(files[path]) != digest:
-            raise _damaged(commit, f"{path} was changed by somebody else")
+        if path not in documents:
+            raise damaged(commit, f"{path} is missing")
+        if documents[path].digest != digest:
+            raise damaged(commit, f"{path} was changed by somebody else")
     try:
-        settings = json.loads(files[SETTINGS])
+        settings = json.loads(documents[SETTINGS].raw)
         approvals = [
             ApprovalRecord(item["name"], item["plan"], item["reason"], date.fromisoformat(item["expires"]))
-            for item in json.loads(files[APPROVALS])
+            for item in json.loads(documents[APPROVALS].raw)
         ]
-        bodies = [parse(files[path]) for path in sorted(owned) if path.startswith("manifests/")]
-        snapshot = {"takenAt": "1970-01-01T00:00:00+00:00", **json.loads(files[SNAPSHOT])}
+        snapshot = {"takenAt": "1970-01-01T00:00:00+00:00", **json.loads(documents[SNAPSHOT].raw)}
         return RenderedTree(
             commit=commit,
-            manifests=tuple(sorted((Manifest(body) for body in bodies), key=lambda manifest: manifest.key)),
-            lock=lock_from_data(yaml.load(files[LOCK], Loader=_LOADER)),
+            manifests=tuple(sorted(_manifests(documents), key=lambda manifest: manifest.key)),
+            lock=lock_from_data(documents[LOCK].data),
             settings=TreeSettings(
                 settings["fleet"], settings["deletes"]["maxCount"], settings["deletes"]["maxPercent"]
             ),
@@ -165,17 +190,22 @@ def parse_tree(
             owned=owned,
             foreign=tuple(sorted(foreign)),
         )
-    except (KeyError, ValueError, TypeError, yaml.YAMLError) as error:
-        raise _damaged(commit, f"it cannot be read ({error})") from None
+    except (KeyError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError, InputError) as error:
+        raise damaged(commit, f"it cannot be read ({error})") from None
 
 
-def parse_yaml(content: bytes) -> Any:
-    """One manifest as data."""
-    return yaml.load(content, Loader=_LOADER)
+def _manifests(documents: Mapping[str, Document]) -> Iterator[Manifest]:
+    for path, found in documents.items():
+        if path.startswith(_MANIFESTS):
+            manifest = Manifest(found.data)
+            if manifest.path != path:
+                raise ValueError(f"{path} holds {manifest.key}")
+            yield manifest
 
 
-def _damaged(commit: str, why: str) -> GitError:
+def damaged(commit: str, why: str) -> GitError:
+    """The error of a tree that must not be used."""
     return GitError(
         f"the rendered tree of commit {commit[:12]} is not whole: {why}",
-        hint="nothing was changed; publish again to write it anew, or revert the foreign commit",
+        hint=f"nothing was changed; look at `git show {commit[:12]}`, then take the branch back to a commit of gitops-vg",
     )
