@@ -11,13 +11,14 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from gitops_vg.apis.structural import validate
 from gitops_vg.objects import PROTECTED_LABEL, GroupKind
 from gitops_vg.sandbox.api import AdmissionRequest, Api
 from gitops_vg.sandbox.karmada.cluster_admission import cluster_problems, mutated_cluster
 from gitops_vg.sandbox.karmada.interpreter import pruned
 from gitops_vg.sandbox.karmada.policy_admission import OVERRIDE, PROPAGATION, Denial, check_policy, mutated_policy
 from gitops_vg.sandbox.karmada.works import WORK_ID, stamped
-from gitops_vg.sandbox.status import StatusError, forbidden, invalid
+from gitops_vg.sandbox.status import StatusError, bad_request, forbidden, invalid
 from gitops_vg.sandbox.store import Object
 
 POLICY_GROUP = "policy.karmada.io"
@@ -38,6 +39,14 @@ _OPERATIONS = {
     "healthInterpretation": "InterpretHealth",
 }
 """Parts of a customization of which only one may exist a kind, and the operation's name in the refusal."""
+
+
+def well_formed(request: AdmissionRequest) -> bool:
+    """Whether every field has the type that its schema says; otherwise the schema check is to answer."""
+    if request.object is None or request.kind.schema is None:
+        return True
+    problems = validate(request.kind.schema, request.object)
+    return not any(problem.reason == "FieldValueTypeInvalid" for problem in problems)
 
 
 def denied(webhook: str, message: str) -> StatusError:
@@ -63,6 +72,8 @@ class Admission:
 
     def _mutate_policy(self, request: AdmissionRequest) -> Object | None:
         if request.object is None or request.subresource or not _is_policy(request):
+            return None
+        if not well_formed(request):
             return None
         return mutated_policy(request.object, creating=request.operation == "CREATE")
 
@@ -92,6 +103,8 @@ class Admission:
     def _mutate_cluster(self, request: AdmissionRequest) -> Object | None:
         if request.object is None or request.subresource or request.kind.group_kind != CLUSTER:
             return None
+        if not well_formed(request):
+            raise bad_request(f"{request.kind.kind} in version {request.kind.version!r} cannot be handled: wrong types")
         return mutated_cluster(request.object, creating=request.operation == "CREATE", now=self._api.now())
 
     def _validate_cluster(self, request: AdmissionRequest) -> None:

@@ -38,9 +38,9 @@ def mutated_cluster(body: Mapping[str, Any], *, creating: bool, now: str) -> Bod
     """The Cluster as it is stored: models completed and sorted, zone moved to zones, evicting taints dated."""
     cluster: Body = copy.deepcopy(dict(body))
     spec = cluster.setdefault("spec", {})
-    for name in ("taints", "zones", "resourceModels"):
-        if not spec.get(name):
-            spec.pop(name, None)
+    for name in [name for name, value in spec.items() if value in ("", [], None)]:
+        if name != "syncMode":
+            del spec[name]
     if "resourceModels" in spec:
         models = sorted(spec["resourceModels"], key=lambda model: model.get("grade", 0))
         for item in models[0].get("ranges") or []:
@@ -82,6 +82,9 @@ def cluster_problems(body: Mapping[str, Any]) -> list[Invalid]:
         words = "; ".join(names.label_value(spec.get(field, "")))
         if words:
             found.append(_invalid(f"spec.{field}", spec[field], words))
+    if spec.get("zone") and spec.get("zones"):
+        words = f"Invalid value: {quoted(spec)}: Zone and Zones cannot co-exist"
+        found.append(Invalid("spec.spec", "FieldValueTypeInvalid", words))
     for zone in spec.get("zones") or []:
         words = "; ".join(names.label_value(zone))
         if words:
@@ -155,5 +158,5 @@ def _model_problems(models: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             other = before["ranges"][index]
             if other["name"] != item["name"]:
                 yield "The resource types of each models should be the same"
-            elif parse_quantity(other["max"]) != parse_quantity(item["min"]):
+            elif str(other["max"]) != str(item["min"]):  # texts are compared: "1" is not "1000m" there
                 yield "Model intervals for resources must be contiguous and non-overlapping"

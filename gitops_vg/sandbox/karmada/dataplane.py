@@ -7,7 +7,7 @@ from collections.abc import Callable
 from gitops_vg.apis.catalog import Kind
 from gitops_vg.objects import GroupKind
 from gitops_vg.sandbox.api import AdmissionRequest
-from gitops_vg.sandbox.karmada.admission import denied
+from gitops_vg.sandbox.karmada.admission import denied, well_formed
 from gitops_vg.sandbox.karmada.control import Objects
 from gitops_vg.sandbox.karmada.placing import QUEUE, Placing
 from gitops_vg.sandbox.karmada.services import Services
@@ -47,7 +47,7 @@ class Dataplane:
         self._volcano_queues.start()
 
     def _mutate(self, request: AdmissionRequest) -> Object | None:
-        if request.operation != "CREATE" or request.object is None:
+        if request.operation != "CREATE" or request.object is None or not well_formed(request):
             return None
         if request.kind.group_kind == JOB:
             return mutated_job(request.object)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 from gitops_vg.quantities import parse_quantity
 from gitops_vg.sandbox.karmada import names
+from gitops_vg.sandbox.karmada.volcano_tree import parent_complaint, tree_complaints
 
 Body = dict[str, Any]
 FindQueue = Callable[[str], Mapping[str, Any] | None]
@@ -173,16 +173,24 @@ def queue_complaint(
     if found:
         return found[0] if len(found) == 1 else f"[{', '.join(found)}]"
     before = (old or {}).get("spec") or {}
-    known = {item["metadata"]["name"]: item["spec"] for item in queues if item["metadata"]["name"] != name}
+    amounts = ("capability", "deserved", "guarantee")
+    if name == "root" and old is not None and any(_values(spec, key) != _values(before, key) for key in amounts):
+        return "root queue's resource attributes (capability, deserved, guarantee) cannot be modified"
+    known = {item["metadata"]["name"]: item for item in queues if item["metadata"]["name"] != name}
     parent = spec.get("parent", "")
     if parent not in ("", "root") and (old is None or before.get("parent") != parent):
-        complaint = _parent_complaint(name, parent, known)
+        complaint = parent_complaint(name, parent, known)
         if complaint:
             return complaint
-    watched = ("capability", "deserved", "guarantee", "parent")
-    if name != "root" and (old is None or any(spec.get(key) != before.get(key) for key in watched)):
-        return next(_tree_complaints(name, spec, known), "")
+    if name != "root" and (old is None or any(spec.get(key) != before.get(key) for key in (*amounts, "parent"))):
+        return next(tree_complaints(name, spec, known), "")
     return ""
+
+
+def _values(spec: Mapping[str, Any], part: str) -> dict[str, Any]:
+    amounts = spec.get(part) or {}
+    amounts = (amounts.get("resource") or {}) if part == "guarantee" else amounts
+    return {name: parse_quantity(text) for name, text in amounts.items()}
 
 
 def _state_complaints(queue: Mapping[str, Any]) -> Iterator[str]:
@@ -215,47 +223,6 @@ def _amount_complaints(spec: Mapping[str, Any]) -> Iterator[str]:
         if resource in capability and parse_quantity(text) > parse_quantity(capability[resource]):
             words = f"deserved[{resource}]={text} must be <= capability[{resource}]={capability[resource]}"
             yield f'requestBody.spec.deserved.{resource}: Invalid value: "{text}": {words}'
-
-
-def _parent_complaint(name: str, parent: str, known: Mapping[str, Mapping[str, Any]]) -> str:
-    if parent == name:
-        return f"queue {name} cannot use itself as parent"
-    if parent not in known:
-        return f'failed to get parent queue {parent} of queue {name}: queue.scheduling.volcano.sh "{parent}" not found'
-    return ""
-
-
-def _tree_complaints(name: str, spec: Mapping[str, Any], known: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    """Sums of guarantee and deserved within a parent, capability within the nearest ancestor that sets it."""
-    parent = spec.get("parent", "")
-    if parent in ("", "root") or parent not in known:
-        return
-    for resource, text in (spec.get("capability") or {}).items():
-        above: str = parent
-        while above in known:
-            limit = (known[above].get("capability") or {}).get(resource)
-            if limit is not None and parse_quantity(limit):
-                if parse_quantity(text) > parse_quantity(limit):
-                    yield f"queue {name} capability[{resource}]={text} exceeds its ancestor's capability={limit}"
-                break
-            above = known[above].get("parent", "")
-    family = [item for item in known.values() if item.get("parent", "") == parent] + [spec]
-    for part in ("guarantee", "deserved"):
-        total: dict[str, Fraction] = {}
-        for item in family:
-            for resource, text in _listed(item, part).items():
-                total[resource] = total.get(resource, Fraction(0)) + parse_quantity(text)
-        for resource, value in total.items():
-            if value > parse_quantity(_listed(known[parent], part).get(resource, 0)):
-                yield (
-                    f"the sum of {part}[{resource}] of the children of queue {parent} exceeds its own "
-                    f"{part} ({_listed(known[parent], part).get(resource, '0')})"
-                )
-
-
-def _listed(spec: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    amounts = spec.get(part) or {}
-    return (amounts.get("resource") or {}) if part == "guarantee" else amounts
 
 
 def deleted_queue_complaint(name: str, *, children: int) -> str:

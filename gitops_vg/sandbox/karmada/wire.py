@@ -86,13 +86,22 @@ def rewritten(value: Any, *, within: str = "") -> Any:
     if isinstance(value, Mapping):
         always = _ALWAYS_WRITTEN.get(within, {})
         kept = {key: item if key in _VERBATIM else rewritten(item, within=key) for key, item in value.items()}
-        return {**always, **{key: item for key, item in kept.items() if key in always or not _omitted(key, item)}}
+        return {
+            **always,
+            **{key: item for key, item in kept.items() if key in always or not _omitted(key, item, within=within)},
+        }
     if isinstance(value, list):
         return [rewritten(item, within=within) for item in value]
     return value
 
 
-def _omitted(key: str, value: Any) -> bool:
+_VALUES_THAT_VANISH = frozenset({"imageOverrider", "commandOverrider", "argsOverrider"})
+"""Overriders whose empty `value` is left out; elsewhere an empty value is a value."""
+
+
+def _omitted(key: str, value: Any, *, within: str) -> bool:
+    if key == "value" and within not in _VALUES_THAT_VANISH:
+        return value is None
     if value is None or value is False:
         return key != "dispatching" or value is None
     if key in ("minGroups", "maxGroups") and value == 0:
