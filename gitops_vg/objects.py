@@ -16,6 +16,9 @@ PROTECTED_LABEL = "resourcetemplate.karmada.io/deletion-protected"
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 """Constant on everything we render: dropping our last label would drop `metadata.labels` as a whole."""
 
+NAME_LABEL = "app.kubernetes.io/name"
+"""On the pods of a service: which workload they belong to."""
+
 FIELD_MANAGER = "gitops-vg"
 """Name under which we own fields in server-side apply, and value of MANAGED_BY_LABEL."""
 

@@ -81,11 +81,14 @@ def server_for(intents: Intents, *, root: Path, kubeconfig: str | None, context:
 
 
 def capture(server: ApiServer, intents: Intents, *, now: datetime) -> Snapshot:
-    """The capacity of the fleet now. Raises ClusterError when Karmada cannot be asked."""
-    from gitops_vg.capacity import collect
+    """The capacity of the fleet now, as it is committed: a plan can be made again from the committed file.
+
+    Raises ClusterError when Karmada cannot be asked.
+    """
+    from gitops_vg.capacity import collect, quantised
 
     server.require_karmada()
-    return collect(server, intents, now=now)
+    return quantised(collect(server, intents, now=now))
 
 
 def read_snapshot(path: Path) -> Snapshot:

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gitops_vg.intents.fleet import Intents
-from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL
+from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, NAME_LABEL
 
-NAME_LABEL = "app.kubernetes.io/name"
 JOB_NAME = "volcano.sh/job-name"
 TASK_NAME = "volcano.sh/task-spec"
 

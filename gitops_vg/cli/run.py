@@ -47,15 +47,16 @@ def command(
     from gitops_vg.controller.run import Controller, RunSettings
     from gitops_vg.controller.stages import FleetStages
 
-    _log_to_stderr(as_json=session.format == "json")
     fleet = FleetCommand(session, root, kubeconfig, context)
     address, port = _address(listen)
+    followed = _followed(follow)
     intents = fleet.intents()
     server = fleet.server(intents)
     server.require_karmada()
     repository = fleet.repository()
-    stages = FleetStages(repository, intents=intents, server=server, follow=_followed(follow))
+    stages = FleetStages(repository, intents=intents, server=server, follow=followed)
     stages.fetch()
+    _log_to_stderr(as_json=session.format == "json")
     settings = RunSettings.of(intents, poll=poll, address=address, port=port)
     controller = Controller(stages, server=server, folder=repository.git.top, settings=settings)
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -8,7 +8,6 @@ from typing import Any
 from gitops_vg.intents.models import Fleet, Metadata
 from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, PROTECTED_LABEL
 
-NAME_LABEL = "app.kubernetes.io/name"
 QOS_ANNOTATION = "volcano.sh/qos-level"
 QOS_LEVELS = {"online": "LS", "offline": "BE"}
 

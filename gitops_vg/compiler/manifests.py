@@ -12,9 +12,11 @@ from gitops_vg.compiler.propagation import cluster_propagation_policy, propagati
 from gitops_vg.compiler.raw import raw_manifests
 from gitops_vg.compiler.service import deployment, service
 from gitops_vg.intents.fleet import Intents
-from gitops_vg.intents.models import Workload
+from gitops_vg.intents.models import Fleet, Toleration, Workload
 from gitops_vg.objects import Manifest
 from gitops_vg.placement.plan import LockEntry, PlacementLock
+
+_POLICY_KIND = "ClusterPropagationPolicy"
 
 
 def compile_manifests(intents: Intents, lock: PlacementLock) -> tuple[Manifest, ...]:
@@ -26,41 +28,85 @@ def compile_manifests(intents: Intents, lock: PlacementLock) -> tuple[Manifest, 
 
 
 def _manifests(intents: Intents, lock: PlacementLock) -> Iterator[Manifest]:
-    clusters = [cluster.name for cluster in intents.clusters]
     yield from interpreter_customizations()
     yield from (cluster_labels(cluster) for cluster in intents.clusters)
-    yield from namespaces(intents)
-    everywhere = [priority_class(intent, intents=intents) for intent in intents.priority_classes]
-    everywhere += [queue(intent, intents=intents) for intent in intents.queues]
-    for manifest in everywhere:
+    yield from _everywhere(intents)
+    placed = [
+        manifest
+        for workload in intents.workloads
+        if (entry := lock.get(workload.key)) is not None and entry.assignments
+        for manifest in workload_manifests(workload, entry, intents=intents)
+    ]
+    yield from namespaces(intents, holding=placed)
+    yield from placed
+
+
+def _everywhere(intents: Intents) -> Iterator[Manifest]:
+    """Priority classes and queues, each with the policy that brings it to every declared cluster.
+
+    One policy an object: a new queue then changes no other queue's policy, and a retired one takes its own
+    along. The policy of a protected object is protected with it: without it the object is an orphan.
+    """
+    clusters = [cluster.name for cluster in intents.clusters]
+    objects = [priority_class(intent, intents=intents) for intent in intents.priority_classes]
+    objects += [queue(intent, intents=intents) for intent in intents.queues]
+    for manifest in objects:
         yield manifest
         if clusters:
-            # The policy of a protected object is protected with it: without its policy a queue is an orphan.
-            protect = manifest.protected and is_protected("ClusterPropagationPolicy", wish=None, fleet=intents.fleet)
-            yield cluster_propagation_policy(manifest, clusters=clusters, protect=protect)
-    for workload in intents.workloads:
-        entry = lock.get(workload.key)
-        if entry is not None and entry.assignments:
-            yield from workload_manifests(workload, entry, intents=intents)
+            yield cluster_propagation_policy(
+                f"{manifest.key.kind.lower()}-{manifest.key.name}",
+                objects=[manifest],
+                clusters=clusters,
+                protect=manifest.protected and is_protected(_POLICY_KIND, wish=None, fleet=intents.fleet),
+                origin=manifest.origin,
+            )
 
 
 def workload_manifests(workload: Workload, entry: LockEntry, *, intents: Intents) -> tuple[Manifest, ...]:
-    """The objects of one placed workload and the policy that places them."""
+    """The objects of one placed workload and the policies that place them."""
     objects = tuple(_objects(workload, intents=intents))
     tolerate = [
         *workload.spec.placement.tolerate,
         *(toleration for policy in intents.policies_of(workload) for toleration in policy.spec.tolerate),
     ]
-    policy = propagation_policy(
-        workload.name,
-        namespace=workload.namespace,
-        objects=objects,
-        entry=entry,
-        tolerate=tuple(dict.fromkeys(tolerate)),
-        protect=is_protected("PropagationPolicy", wish=workload.spec.protect, fleet=intents.fleet),
-        origin=f"Workload {workload.key}",
+    return (
+        *objects,
+        *_policies(workload, objects, entry, tolerate=tuple(dict.fromkeys(tolerate)), fleet=intents.fleet),
     )
-    return (*objects, policy)
+
+
+def _policies(
+    workload: Workload,
+    objects: tuple[Manifest, ...],
+    entry: LockEntry,
+    *,
+    tolerate: tuple[Toleration, ...],
+    fleet: Fleet,
+) -> Iterator[Manifest]:
+    """One policy for the objects of the namespace, and one for those of the cluster when there are any."""
+    origin = f"Workload {workload.key}"
+    inside = [manifest for manifest in objects if manifest.key.namespace]
+    outside = [manifest for manifest in objects if not manifest.key.namespace]
+    if inside:
+        yield propagation_policy(
+            workload.name,
+            namespace=workload.namespace,
+            objects=inside,
+            entry=entry,
+            tolerate=tolerate,
+            protect=is_protected("PropagationPolicy", wish=workload.spec.protect, fleet=fleet),
+            origin=origin,
+        )
+    if outside:
+        protected = any(manifest.protected for manifest in outside)
+        yield cluster_propagation_policy(
+            f"workload-{workload.namespace}.{workload.name}",
+            objects=outside,
+            clusters=entry.assignments,
+            tolerate=tolerate,
+            protect=protected and is_protected(_POLICY_KIND, wish=workload.spec.protect, fleet=fleet),
+            origin=origin,
+        )
 
 
 def _objects(workload: Workload, *, intents: Intents) -> Iterator[Manifest]:
@@ -78,4 +124,4 @@ def _objects(workload: Workload, *, intents: Intents) -> Iterator[Manifest]:
             if front is not None:
                 yield front
         case "manifests":
-            yield from raw_manifests(workload, protect=bool(workload.spec.protect))
+            yield from raw_manifests(workload, fleet=intents.fleet)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from gitops_vg.compiler.labels import intent_metadata, is_protected, metadata
@@ -19,23 +20,26 @@ ZONE_LABEL = "topology.kubernetes.io/zone"
 _PREEMPTION = {"lower": "PreemptLowerPriority", "never": "Never"}
 
 
-def namespaces(intents: Intents) -> tuple[Manifest, ...]:
+def namespaces(intents: Intents, *, holding: Iterable[Manifest]) -> tuple[Manifest, ...]:
     """A Namespace for each namespace of workloads; Karmada itself brings it to every cluster.
 
-    A protected object in an unprotected namespace would leave the namespace terminating for ever,
-    so a workload's protection covers its namespace.
+    A protected object in an unprotected namespace would leave the namespace terminating for ever, so it
+    covers its namespace; `holding` are the objects that will be in them.
     """
-    wanted: dict[str, bool] = {}
-    for workload in intents.workloads:
-        protect = is_protected("Namespace", wish=None, fleet=intents.fleet) or bool(workload.spec.protect)
-        wanted[workload.namespace] = wanted.get(workload.namespace, False) or protect
-    wanted.pop("default", None)
+    everywhere = is_protected("Namespace", wish=None, fleet=intents.fleet)
+    covered = {manifest.key.namespace for manifest in holding if manifest.protected}
+    covered |= {workload.namespace for workload in intents.workloads if workload.spec.protect}
+    names = {workload.namespace for workload in intents.workloads} - {"default"}
     return tuple(
         Manifest(
-            {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata(name, protect=protect)},
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": metadata(name, protect=everywhere or name in covered),
+            },
             origin=f"Namespace {name}",
         )
-        for name, protect in sorted(wanted.items())
+        for name in sorted(names)
     )
 
 

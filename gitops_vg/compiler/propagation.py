@@ -30,7 +30,7 @@ def propagation_policy(
     A gang gets one cluster name and no replicaScheduling: Karmada copies a Volcano Job whole to every
     cluster it selects, whatever the division says. A divided service gets one static weight a cluster,
     equal to its replicas: then every seat of Karmada's division is decided without a tie, for any UID
-    and on every release. An empty list of names would mean every cluster, so there is always one.
+    and on every release (the smallest weight is 1, also for a service scaled to nothing). An empty list of names would mean every cluster, so there is always one.
     """
     assert entry.assignments, f"{name} has no cluster"
     return Manifest(
@@ -48,24 +48,30 @@ def propagation_policy(
     )
 
 
-def cluster_propagation_policy(target: Manifest, *, clusters: Sequence[str], protect: bool) -> Manifest:
-    """The policy that brings a cluster-scoped object to every declared cluster.
-
-    One policy an object: a new queue then changes no other queue's policy, and a retired one takes its own along.
-    """
-    key = target.key
+def cluster_propagation_policy(
+    name: str,
+    *,
+    objects: Iterable[Manifest],
+    clusters: Iterable[str],
+    protect: bool,
+    origin: str,
+    tolerate: Sequence[Toleration] = (),
+) -> Manifest:
+    """The policy that brings objects without a namespace to clusters, each of them whole."""
+    names = sorted(clusters)
+    assert names, f"{name} has no cluster"
     return Manifest(
         {
             "apiVersion": _API,
             "kind": "ClusterPropagationPolicy",
-            "metadata": metadata(f"{key.kind.lower()}-{key.name}", protect=protect),
+            "metadata": metadata(name, protect=protect),
             "spec": {
                 **_DEFAULTS,
-                "resourceSelectors": [_selector(target)],
-                "placement": {"clusterAffinity": {"clusterNames": sorted(clusters)}},
+                "resourceSelectors": [_selector(body) for body in objects],
+                "placement": {"clusterAffinity": {"clusterNames": names}, **_tolerations(tolerate)},
             },
         },
-        origin=target.origin,
+        origin=origin,
     )
 
 
@@ -76,18 +82,24 @@ def _selector(target: Manifest, *, namespace: str = "") -> dict[str, Any]:
 
 
 def _placement(entry: LockEntry, *, tolerate: Sequence[Toleration]) -> dict[str, Any]:
-    names = sorted(entry.assignments)
-    placement: dict[str, Any] = {"clusterAffinity": {"clusterNames": names}}
+    counts = {name: count for name, count in sorted(entry.assignments.items()) if count or entry.mode != "divide"}
+    if not counts:
+        # Scaled to nothing: it stays where it is, and the least weight that Karmada takes is 1.
+        counts = dict.fromkeys(sorted(entry.assignments), 1)
+    placement: dict[str, Any] = {"clusterAffinity": {"clusterNames": list(counts)}}
     if entry.mode == "divide":
-        weights = [{"targetCluster": {"clusterNames": [name]}, "weight": entry.assignments[name]} for name in names]
+        weights = [{"targetCluster": {"clusterNames": [name]}, "weight": count} for name, count in counts.items()]
         placement["replicaScheduling"] = {
             "replicaSchedulingType": "Divided",
             "replicaDivisionPreference": "Weighted",
             "weightPreference": {"staticWeightList": weights},
         }
-    if tolerations := [_toleration(toleration) for toleration in tolerate]:
-        placement["clusterTolerations"] = tolerations
-    return placement
+    return {**placement, **_tolerations(tolerate)}
+
+
+def _tolerations(tolerate: Sequence[Toleration]) -> dict[str, Any]:
+    found = [_toleration(toleration) for toleration in tolerate]
+    return {"clusterTolerations": found} if found else {}
 
 
 def _toleration(toleration: Toleration) -> dict[str, str]:

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from gitops_vg.intents.models import Workload
-from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, PROTECTED_LABEL, Manifest
+from gitops_vg.apis import catalog
+from gitops_vg.compiler import volcano
+from gitops_vg.compiler.labels import is_protected, metadata
+from gitops_vg.intents.models import Fleet, Workload
+from gitops_vg.objects import GroupKind, Manifest
+
+_VOLCANO = frozenset({volcano.JOB, volcano.CRON_JOB})
 
 
-def raw_manifests(workload: Workload, *, protect: bool) -> tuple[Manifest, ...]:
-    """The workload's own objects; status and what a server writes is left out."""
-    return tuple(_manifest(dict(body), workload=workload, protect=protect) for body in workload.raw)
+def raw_manifests(workload: Workload, *, fleet: Fleet) -> tuple[Manifest, ...]:
+    """The workload's own objects; what a server writes (status, uid, …) is left out."""
+    return tuple(_manifest(dict(body), workload=workload, fleet=fleet) for body in workload.raw)
 
 
-def _manifest(body: dict[str, Any], *, workload: Workload, protect: bool) -> Manifest:
+def is_of_cluster(group_kind: GroupKind) -> bool:
+    """Whether objects of this kind have no namespace; kinds we do not know are taken for namespaced."""
+    known = catalog().of(group_kind)
+    return known is not None and not known.namespaced
+
+
+def _manifest(body: dict[str, Any], *, workload: Workload, fleet: Fleet) -> Manifest:
     given = body["metadata"]
-    labels = {**(given.get("labels") or {}), MANAGED_BY_LABEL: FIELD_MANAGER}
-    if protect:
-        labels[PROTECTED_LABEL] = "Always"
-    metadata: dict[str, Any] = {"name": given["name"], "namespace": workload.namespace, "labels": labels}
-    if given.get("annotations"):
-        metadata["annotations"] = given["annotations"]
+    group_kind = GroupKind(body["apiVersion"].rpartition("/")[0], body["kind"])
     content = {key: value for key, value in body.items() if key != "status"}
-    return Manifest({**content, "metadata": metadata}, origin=f"Workload {workload.key}")
+    content["metadata"] = metadata(
+        given["name"],
+        namespace="" if is_of_cluster(group_kind) else workload.namespace,
+        protect=is_protected(group_kind.kind, wish=workload.spec.protect, fleet=fleet),
+        labels=given.get("labels"),
+        annotations=given.get("annotations"),
+    )
+    if group_kind in _VOLCANO:
+        content = volcano.with_defaults(content)
+    return Manifest(content, origin=f"Workload {workload.key}")

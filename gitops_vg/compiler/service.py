@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gitops_vg.compiler.labels import NAME_LABEL, QOS_ANNOTATION, QOS_LEVELS, intent_metadata
+from gitops_vg.compiler.labels import QOS_ANNOTATION, QOS_LEVELS, intent_metadata
 from gitops_vg.intents.models import Workload
 from gitops_vg.intents.pods import pod_template
-from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, Manifest
+from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, NAME_LABEL, Manifest
 
 
 def deployment(workload: Workload, *, protect: bool) -> Manifest:
@@ -16,10 +16,9 @@ def deployment(workload: Workload, *, protect: bool) -> Manifest:
     assert service is not None
     selector = _selector(workload)
     template = pod_template(service, container=workload.name)
-    template.setdefault("metadata", {})
-    metadata = template["metadata"]
-    metadata["labels"] = {**metadata.get("labels", {}), **selector, MANAGED_BY_LABEL: FIELD_MANAGER}
-    metadata["annotations"] = {QOS_ANNOTATION: QOS_LEVELS[workload.qos], **metadata.get("annotations", {})}
+    metadata = template["metadata"] = template.get("metadata") or {}
+    metadata["labels"] = {**(metadata.get("labels") or {}), **selector, MANAGED_BY_LABEL: FIELD_MANAGER}
+    metadata["annotations"] = {QOS_ANNOTATION: QOS_LEVELS[workload.qos], **(metadata.get("annotations") or {})}
     if workload.spec.priority_class is not None:
         template["spec"].setdefault("priorityClassName", workload.spec.priority_class)
     return Manifest(

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from gitops_vg import __version__
-from gitops_vg.capacity import Snapshot, quantised, snapshot_from_json, snapshot_to_json
+from gitops_vg.capacity import Snapshot, snapshot_from_json, snapshot_to_json
 from gitops_vg.compiler import dump_yaml
 from gitops_vg.errors import GitError, InputError
 from gitops_vg.intents.fleet import Intents
@@ -90,7 +90,7 @@ def render_files(
     }
     files = {
         LOCK: dump_yaml(lock_to_data(lock)).encode(),
-        SNAPSHOT: _json(_without_time(snapshot_to_json(quantised(snapshot)))),
+        SNAPSHOT: _json(_without_time(snapshot_to_json(snapshot))),
         APPROVALS: _json(approvals),
         SETTINGS: _json(settings),
     }
