@@ -99,8 +99,7 @@ def _is_foreign(document: Document) -> bool:
     if not isinstance(data, dict) or not isinstance(data.get("apiVersion"), str):
         return False
     version = data["apiVersion"]
-    ours = version == API_VERSION or version.startswith("gitops-vg.io") or data.get("kind") in KINDS
-    return not ours
+    return not version.startswith("gitops-vg.io") and str(data.get("kind")) not in KINDS
 
 
 def _error(code: str, at: Location, message: str, fix: str, field: str = "") -> Finding:

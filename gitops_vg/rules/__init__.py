@@ -7,13 +7,25 @@ from functools import cache
 from gitops_vg.errors import UsageError
 from gitops_vg.findings import Finding, in_order
 from gitops_vg.intents.fleet import Intents
-from gitops_vg.rules import clusters, files, forms, jobs, names, placements, pods, queues, rawobjects, references
+from gitops_vg.rules import (
+    clusters,
+    files,
+    forms,
+    jobs,
+    labels,
+    names,
+    placements,
+    pods,
+    queues,
+    rawobjects,
+    references,
+)
 from gitops_vg.rules.facts import Facts
 from gitops_vg.rules.registry import Rule
 
 __all__ = ["Rule", "check", "explain", "registry"]
 
-_MODULES = (files, references, forms, jobs, pods, names, rawobjects, placements, queues, clusters)
+_MODULES = (files, references, forms, jobs, pods, names, labels, rawobjects, placements, queues, clusters)
 
 
 @cache

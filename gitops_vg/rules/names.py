@@ -19,6 +19,7 @@ _RUN_SUFFIX = 11
 """`-` and the minute of a run of a CronJob."""
 _COMPONENT_NAME = 32
 """Karmada's limit for the names of components of a binding."""
+_BINDING = 253
 _DNS_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LONG = "a-name-that-is-as-long-as-names-of-jobs-must-never-become-1"
 
@@ -165,3 +166,25 @@ def task_name_too_long(facts: Facts) -> Iterator[Problem]:
                 yield problem(one, ("spec", "job", "tasks", index, "name"),
                               f"the task's name has {len(task.name)} characters; Karmada's components have "
                               f"{_COMPONENT_NAME} at most", "shorten it")  # fmt: skip
+
+
+@rule(
+    "GVG322",
+    title="a name too long for what is derived from it",
+    wrong=workload("service: {image: 'shop:1'}", name="a" * 64, namespace="web"),
+    right=workload("service: {image: 'shop:1'}", name="shop", namespace="web"),
+)
+def derived_too_long(facts: Facts) -> Iterator[Problem]:
+    """A service's name is a label of its pods: 63 characters. A binding is `<name>-<kind>`: 253 characters.
+
+    Karmada makes no binding where its name would be longer, and the object stays unplaced without an error.
+    """
+    for one in facts.intents.workloads:
+        if one.spec.service is not None and len(one.name) > _LABEL and not one.spec.service.ports:
+            yield problem(one, ("metadata", "name"), f"the name has {len(one.name)} characters; the label of a service's "
+                          f"pods may have {_LABEL}", "shorten it")  # fmt: skip
+    for owned in facts.objects:
+        length = len(f"{owned.key.name}-{owned.key.kind}")
+        if length > _BINDING:
+            yield Problem(owned.at, f"the binding of {owned.key.kind} {owned.key.name[:20]}… would have a name of {length} "
+                          f"characters, {_BINDING} are possible", "shorten the name")  # fmt: skip

@@ -68,6 +68,8 @@ def _quantities(pod: Pod) -> Iterator[Written]:
     if pod.faults:
         return
     spec = pod.short.template.get("spec") or {}
+    for name, quantity in (spec.get("overhead") or {}).items():
+        yield (*pod.path, "template", "spec", "overhead", name), name, quantity
     for kind in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(kind) or ()):
             for field in ("requests", "limits"):

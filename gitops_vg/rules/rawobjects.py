@@ -72,19 +72,41 @@ def never_managed(facts: Facts) -> Iterator[Problem]:
 def foreign_namespace(facts: Facts) -> Iterator[Problem]:
     """A PropagationPolicy places objects of its own namespace; those of another would not be placed at all.
 
-    Left out, the namespace is the workload's. Objects of the cluster itself have none.
+    Left out, the namespace is the workload's.
     """
     for one, index, key in _objects(facts):
-        kind = kind_of(one.raw[index])
         at = one.raw_at(index, ("metadata", "namespace"))
-        if kind is not None and not kind.namespaced:
-            if key.namespace:
-                yield Problem(at, f"{key.kind} {key.name} is an object of the cluster and has no namespace",
-                              "remove metadata.namespace")  # fmt: skip
-        elif key.namespace and key.namespace != one.namespace:
+        if key.namespace and key.namespace != one.namespace and not _is_of_cluster(one, index):
             reserved = " (which belongs to the system)" if is_reserved(key.namespace) else ""
             yield Problem(at, f"{key.kind} {key.name} is in namespace {key.namespace}{reserved}, its workload in "
                           f"{one.namespace}", "use one namespace, or write a workload for each")  # fmt: skip
+
+
+_OF_CLUSTERS = frozenset({
+    "APIService", "CSIDriver", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "IngressClass",
+    "MutatingWebhookConfiguration", "PersistentVolume", "RuntimeClass", "StorageClass", "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
+})  # fmt: skip
+"""Kinds of Kubernetes that have no namespace, beside those we have schemas of."""
+
+
+def _is_of_cluster(one: Workload, index: int) -> bool:
+    kind = kind_of(one.raw[index])
+    return not kind.namespaced if kind is not None else str(one.raw[index]["kind"]) in _OF_CLUSTERS
+
+
+@rule(
+    "GVG338",
+    title="a raw object that has no namespace",
+    wrong=_inline("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}}"),
+    right=_inline("{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: reader}}"),
+)
+def object_of_cluster(facts: Facts) -> Iterator[Problem]:
+    """A workload places objects of its namespace; one of the cluster itself would be given a namespace, and refused."""
+    for one, index, key in _objects(facts):
+        if _is_of_cluster(one, index) and key.group_kind not in _NEVER:
+            yield Problem(one.raw_at(index, ("kind",)), f"{key.kind} {key.name} has no namespace, so no workload can place "
+                          "it", "use a kind with a namespace, or bring it to the members by other means")  # fmt: skip
 
 
 @rule(
