@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from gitops_vg.apis.catalog import Catalog, Kind
+from gitops_vg.apis.catalog import Catalog, Kind, Schema
 from gitops_vg.apis.structural import default, prune, validate
 from gitops_vg.objects import GroupKind
 from gitops_vg.sandbox import status
@@ -360,7 +360,7 @@ class Api:
             # Its Go types leave empty lists out, so nobody comes to own one.
             spec = {name: value for name, value in (body.get("spec") or {}).items() if value != []}
             body = {**body, "spec": spec} if "spec" in body else body
-        body, dropped = prune(kind.schema, default(kind.schema, body))
+        body, dropped = _pruned(kind, body, write.subresource)
         if dropped and write.validation == "Strict":
             unknown = ", ".join(f'unknown field "{path}"' for path in dropped)
             where = (
@@ -389,7 +389,7 @@ class Api:
         body = self._mutate(kind, old, body, write, operation)
         problems = metadata_problems(kind, body)
         if kind.schema is not None and kind.group != _AGGREGATED:
-            problems += self._new_problems(kind, old, body)
+            problems += self._new_problems(kind, old, body, write.subresource)
         if problems:
             raise status.invalid(kind, name, problems)
         request = AdmissionRequest(
@@ -426,19 +426,39 @@ class Api:
                     body, _ = prune(kind.schema, default(kind.schema, body))
         return body
 
-    def _new_problems(self, kind: Kind, old: Object | None, body: Object) -> Sequence[Any]:
+    def _new_problems(self, kind: Kind, old: Object | None, body: Object, subresource: str) -> Sequence[Any]:
         """Violations of the schema; on update those that were there before are tolerated."""
-        assert kind.schema is not None
-        found = [problem for problem in validate(kind.schema, body) if not problem.field.startswith("metadata.")]
+        schema = _schema_of(kind, subresource)
+        found = [problem for problem in validate(schema, body) if not problem.field.startswith("metadata.")]
         if not found or old is None:
             return found
-        before = set(validate(kind.schema, old))
+        before = set(validate(schema, old))
         return [problem for problem in found if problem not in before]
 
 
 def _counts_generations(kind: Kind) -> bool:
     """Custom resources and workload-like built-ins; plain data (ConfigMap, Service, …) has no generation."""
     return kind.is_crd or kind.group in ("apps", "batch", "policy", "networking.k8s.io", "scheduling.k8s.io")
+
+
+def _schema_of(kind: Kind, subresource: str) -> Schema:
+    """The schema of what a write can change: a status write leaves the rest as it was checked before."""
+    assert kind.schema is not None
+    status_schema = (kind.schema.get("properties") or {}).get("status")
+    if subresource != "status" or status_schema is None:
+        return kind.schema
+    return {"type": "object", "properties": {"status": status_schema}, "x-kubernetes-preserve-unknown-fields": True}
+
+
+def _pruned(kind: Kind, body: Object, subresource: str) -> tuple[Object, tuple[str, ...]]:
+    """The body with defaults and without unknown fields, and the paths of those."""
+    schema = _schema_of(kind, subresource)
+    if schema is kind.schema:
+        return prune(schema, default(schema, body))
+    if "status" not in body:
+        return body, ()
+    part, dropped = prune(schema, default(schema, {"status": body["status"]}))
+    return {**body, **part}, dropped
 
 
 _AGGREGATED = "cluster.karmada.io"

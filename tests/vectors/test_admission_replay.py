@@ -178,4 +178,4 @@ def test_volcano_refuses_jobs_and_queues_as_the_real_webhooks_do():
     different = [case["id"] for case, complaint in found if bool(complaint) is (case["verdict"] == "allowed")]
 
     assert len(found) > 300
-    assert len(different) <= 19, different
+    assert len(different) <= 17, different
