@@ -33,6 +33,12 @@ class CapacityCache:
                 self._snapshot = self._capture(now)
             return self._snapshot
 
+    def refresh(self) -> None:
+        """Capture anew while others go on with the old snapshot. Raises what capturing raises."""
+        snapshot = self._capture(self._clock())
+        with self._lock:
+            self._snapshot = snapshot
+
     def invalidate(self) -> None:
         """Forget the snapshot: the fleet has changed (work was applied, a cluster went away)."""
         with self._lock:

@@ -123,6 +123,7 @@ class Controller:
             _LOG.warning("could not look", problem=error.message)
 
     def _refresh(self) -> None:
+        self._stages.refresh_capacity()
         self._batches.put(Change(Cause.CAPACITY))
 
     def _fetch(self) -> None:

@@ -46,6 +46,10 @@ class FleetStages:
         if self._follow is not None:
             self._repository.fetch(*self._follow)
 
+    def refresh_capacity(self) -> None:
+        """Look at the clusters ahead of need, so that no publication waits for it. Raises ClusterError."""
+        self._capacity.refresh()
+
     def source_commit(self) -> str:
         if self._follow is not None:
             return self._repository.source_commit("refs/gitops-vg/{}/{}".format(*self._follow))
