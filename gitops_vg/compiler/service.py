@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gitops_vg.compiler.defaults import schema_defaults
 from gitops_vg.compiler.labels import QOS_ANNOTATION, QOS_LEVELS, intent_metadata
 from gitops_vg.intents.models import Workload
 from gitops_vg.intents.pods import pod_template
@@ -21,19 +22,13 @@ def deployment(workload: Workload, *, protect: bool) -> Manifest:
     metadata["annotations"] = {QOS_ANNOTATION: QOS_LEVELS[workload.qos], **(metadata.get("annotations") or {})}
     if workload.spec.priority_class is not None:
         template["spec"].setdefault("priorityClassName", workload.spec.priority_class)
-    return Manifest(
-        {
-            "apiVersion": "apps/v1",
-            "kind": "Deployment",
-            "metadata": intent_metadata(workload.metadata, namespace=workload.namespace, protect=protect),
-            "spec": {
-                "replicas": service.replicas,
-                "selector": {"matchLabels": selector},
-                "template": template,
-            },
-        },
-        origin=f"Workload {workload.key}",
-    )
+    body = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": intent_metadata(workload.metadata, namespace=workload.namespace, protect=protect),
+        "spec": {"replicas": service.replicas, "selector": {"matchLabels": selector}, "template": template},
+    }
+    return Manifest(schema_defaults(body), origin=f"Workload {workload.key}")
 
 
 def service(workload: Workload, *, protect: bool) -> Manifest | None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gitops_vg.apis import catalog
-from gitops_vg.apis.structural import default
+from gitops_vg.compiler.defaults import schema_defaults
 from gitops_vg.objects import GroupKind
 
 _GROUP = "batch.volcano.sh"
@@ -25,19 +24,15 @@ Body = dict[str, Any]
 
 
 def with_defaults(body: Body) -> Body:
-    """A Job or CronJob with every default of Volcano's webhook (mutate_job.go) and of its CRD; the rest shared."""
-    kind = GroupKind(_GROUP, body["kind"])
-    spec = dict(body.get("spec") or {})
-    if kind == CRON_JOB:
-        template = dict(spec.get("jobTemplate") or {})
-        spec["jobTemplate"] = {**template, "spec": _job_spec(template.get("spec") or {})}
+    """A Job or CronJob with every default of its CRD and of Volcano's webhook (mutate_job.go), in that order."""
+    completed = schema_defaults(body)
+    spec = completed.get("spec") or {}
+    if body["kind"] == CRON_JOB.kind:
+        template = spec.get("jobTemplate") or {}
+        spec = {**spec, "jobTemplate": {**template, "spec": _job_spec(template.get("spec") or {})}}
     else:
         spec = _job_spec(spec)
-    known = catalog().of(kind)
-    assert known is not None
-    assert known.written_schema is not None
-    completed: Body = default(known.written_schema, {**body, "spec": spec})
-    return completed
+    return {**completed, "spec": spec}
 
 
 def _job_spec(given: Body) -> Body:
