@@ -173,6 +173,12 @@ class Lifecycle:
             # A label that refused the deletion may be gone now.
             self._empty(event.object["metadata"]["namespace"])
 
+    def dependents(self, uid: str) -> list[Object]:
+        """Objects that name this owner, by kind and name."""
+        places = sorted(self._dependents.get(uid, ()), key=lambda place: (place[0].kind, *place[1:]))
+        found = (self._api.store.get(kind, namespace, name) for kind, namespace, name in places)
+        return [body for body in found if body is not None]
+
     def _index(self, kind: Kind, body: Object) -> None:
         for owner in body["metadata"].get("ownerReferences") or ():
             self._dependents.setdefault(owner["uid"], set()).add(_place(kind, body))

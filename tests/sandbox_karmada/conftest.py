@@ -87,13 +87,13 @@ def world() -> Iterator[World]:
     with Sandbox.start(members=(north, south), tls=False, job_seconds=0.6) as sandbox:
         world = World(sandbox)
         world.eventually(
-            lambda: len(world.list("cluster.karmada.io", "Cluster")) == 2
-            and all(
-                (cluster.get("status") or {}).get("resourceSummary") and not cluster["spec"].get("taints")
-                for cluster in world.list("cluster.karmada.io", "Cluster")
+            lambda: (
+                len(world.list("cluster.karmada.io", "Cluster")) == 2
+                and all(
+                    (cluster.get("status") or {}).get("resourceSummary") and not cluster["spec"].get("taints")
+                    for cluster in world.list("cluster.karmada.io", "Cluster")
+                )
             )
         )
         world.apply(namespace())
         yield world
-
-

@@ -48,6 +48,10 @@ class Objects:
         kind = self.api.catalog.of(group_kind)
         return () if kind is None else self.api.list(kind, namespace=namespace)
 
+    def owned(self, owner: Body, *, kind: str) -> Sequence[Body]:
+        """Objects of that kind which name `owner` as their owner."""
+        return [body for body in self.api.lifecycle.dependents(owner["metadata"]["uid"]) if body["kind"] == kind]
+
     def create(self, body: Body, *, manager: str) -> Body:
         return self.api.create(self._kind(body), body, namespace=key_of(body).namespace, manager=manager)
 

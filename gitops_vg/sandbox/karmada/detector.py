@@ -6,7 +6,7 @@ A claim sticks: a template keeps its policy until that is deleted or stops match
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gitops_vg.objects import GroupKind, ObjectKey, key_of
@@ -20,6 +20,7 @@ from gitops_vg.sandbox.karmada.policies import (
     claim_keys,
     claim_of,
     claimed_by,
+    policy_key,
     precision,
     propagated,
 )
@@ -46,7 +47,7 @@ class Detector:
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
-        self._seen: dict[ObjectKey, str] = {}
+        self._seen: dict[ObjectKey, int] = {}
         self._templates: Queue[ObjectKey] = Queue("detector", self._reconcile_template)
         self._policies: Queue[ObjectKey] = Queue("policies", self._reconcile_policy)
         self.queues = (self._templates, self._policies)
@@ -71,7 +72,7 @@ class Detector:
         """Whether anything but status and bookkeeping differs from what was seen last."""
         metadata = {name: body["metadata"].get(name) for name in ("uid", "labels", "annotations", "deletionTimestamp")}
         rest = {name: value for name, value in body.items() if name not in ("metadata", "status")}
-        print_ = json.dumps([metadata, rest], sort_keys=True)
+        print_ = hash(json.dumps([metadata, rest], sort_keys=True))
         if self._seen.get(key) == print_:
             return False
         self._seen[key] = print_
@@ -108,14 +109,20 @@ class Detector:
 
     def _candidates(self, policy: Mapping[str, Any]) -> list[Body]:
         found: dict[ObjectKey, Body] = {}
-        kinds = set()
         for selector in policy["spec"].get("resourceSelectors") or []:
-            kinds.add(GroupKind(selector["apiVersion"].rpartition("/")[0], selector["kind"]))
-        for group_kind in sorted(kinds):
-            for template in self._objects.list(group_kind, namespace=policy["metadata"].get("namespace") or ""):
-                if propagated(template) and precision(template, policy["spec"]["resourceSelectors"]):
+            for template in self._selected(selector, namespace=policy["metadata"].get("namespace") or ""):
+                if propagated(template) and precision(template, [selector]):
                     found[key_of(template)] = template
         return list(found.values())
+
+    def _selected(self, selector: Mapping[str, Any], *, namespace: str) -> Iterable[Body]:
+        """Objects among which a selector finds its own; just the one when it names one in a namespace."""
+        group_kind = GroupKind(selector["apiVersion"].rpartition("/")[0], selector["kind"])
+        namespace = namespace or selector.get("namespace") or ""
+        if selector.get("name") and namespace:
+            one = self._objects.get(ObjectKey(*group_kind, namespace, selector["name"]))
+            return () if one is None else (one,)
+        return self._objects.list(group_kind, namespace=namespace)
 
     def _claimed(self, policy: Mapping[str, Any]) -> list[Body]:
         """Bindings that carry the claim of the policy."""
@@ -124,7 +131,9 @@ class Detector:
         return [
             binding
             for kind in kinds
-            for binding in self._objects.list(GroupKind(WORK_GROUP, kind))
+            for binding in self._objects.list(
+                GroupKind(WORK_GROUP, kind), namespace=policy["metadata"].get("namespace") or ""
+            )
             if labels <= (binding["metadata"].get("labels") or {}).items()
         ]
 
@@ -178,12 +187,11 @@ class Detector:
         if claim is None:
             return None
         kind, identity = claim
-        namespace = (template["metadata"].get("namespace") or "") if kind == NAMESPACED else ""
-        for policy in self._objects.list(GroupKind(POLICY_GROUP, kind), namespace=namespace):
-            if claim_of(policy)[0].popitem()[1] == identity:
-                gone = policy["metadata"].get("deletionTimestamp")
-                return None if gone or not precision(template, policy["spec"]["resourceSelectors"]) else policy
-        return None
+        policy = self._objects.get(policy_key(template, kind=kind))
+        if policy is None or claim_of(policy)[0].popitem()[1] != identity:
+            return None
+        gone = policy["metadata"].get("deletionTimestamp")
+        return None if gone or not precision(template, policy["spec"]["resourceSelectors"]) else policy
 
     def _finder(self, template: Mapping[str, Any]) -> Mapping[str, Any] | None:
         """The best policy for a template that nobody claims: its namespace's first, then the cluster's."""

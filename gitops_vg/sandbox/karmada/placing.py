@@ -9,6 +9,7 @@ import copy
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +26,30 @@ QUEUE = GroupKind("scheduling.volcano.sh", "Queue")
 _PASS = "pass"
 _SETTLE = 0.2
 """Period of the scheduler in seconds (Volcano's own is one): a burst of news is one pass."""
+
+
+@dataclass
+class _Ledger:
+    """Minimum amounts of the groups that were let in, in all and by queue, against what the cluster has."""
+
+    limits: Quantities
+    total: Quantities = field(default_factory=dict)
+    queues: dict[str, Quantities] = field(default_factory=dict)
+
+    def add(self, need: Quantities, *, queue: str) -> None:
+        for amounts in (self.total, self.queues.setdefault(queue, {})):
+            for name, value in need.items():
+                amounts[name] = amounts.get(name, Fraction(0)) + value
+
+    def admits(self, need: Quantities, *, queue: str, capability: Mapping[str, str]) -> bool:
+        mine = self.queues.get(queue, {})
+        return all(
+            self.total.get(name, Fraction(0)) + value <= self.limits.get(name, Fraction(0))
+            for name, value in need.items()
+        ) and all(
+            mine.get(name, Fraction(0)) + need.get(name, Fraction(0)) <= parse_quantity(text)
+            for name, text in capability.items()
+        )
 
 
 class Placing:
@@ -80,9 +105,14 @@ class Placing:
                 groups.setdefault(key, []).append(pod)
             elif not pod["spec"].get("nodeName") and (pod.get("status") or {}).get("phase") in (None, "Pending"):
                 waiting.append(pod)
-        for group in self._in_order():
+        ordered = self._in_order()
+        ledger = _Ledger(limits=_offered(nodes))
+        for group in ordered:
+            if (group.get("status") or {}).get("phase") in ("Inqueue", "Running"):
+                ledger.add(_minimum(group), queue=group["spec"].get("queue", "default"))
+        for group in ordered:
             members = groups.get(key_of(group), [])
-            group = self._enqueue(group, nodes)
+            group = self._enqueue(group, ledger)
             if (group.get("status") or {}).get("phase") in ("Inqueue", "Running"):
                 self._place_gang(group, members, room)
         for pod in waiting:
@@ -108,40 +138,22 @@ class Placing:
         found = self._objects.get(ObjectKey("scheduling.k8s.io", "PriorityClass", "", name)) if name else None
         return 0 if found is None else int(found["value"])
 
-    def _enqueue(self, group: Body, nodes: Sequence[Mapping[str, Any]]) -> Body:
+    def _enqueue(self, group: Body, ledger: _Ledger) -> Body:
         """A group is let in when the whole cluster and its queue could hold its minimum beside those let in."""
         phase = (group.get("status") or {}).get("phase", "")
         if phase in ("Inqueue", "Running"):
             return group
-        limits = _offered(nodes)
-        queue = self._objects.get(ObjectKey(QUEUE.group, QUEUE.kind, "", group["spec"].get("queue", "default")))
+        name = group["spec"].get("queue", "default")
+        queue = self._objects.get(ObjectKey(QUEUE.group, QUEUE.kind, "", name))
         capability = ((queue or {}).get("spec") or {}).get("capability") or {}
-        need = {name: parse_quantity(text) for name, text in (group["spec"].get("minResources") or {}).items()}
-        taken = self._taken(queue="")
-        mine = self._taken(queue=group["spec"].get("queue", "default"))
-        fits = all(
-            taken.get(name, Fraction(0)) + value <= limits.get(name, Fraction(0)) for name, value in need.items()
-        )
-        fits = fits and all(
-            mine.get(name, Fraction(0)) + need.get(name, Fraction(0)) <= parse_quantity(text)
-            for name, text in capability.items()
-        )
+        need = _minimum(group)
+        fits = ledger.admits(need, queue=name, capability=capability)
         wanted = "Inqueue" if fits else "Pending"
+        if fits:
+            ledger.add(need, queue=name)
         if wanted == phase:
             return group
         return self._store_group(group, {**(group.get("status") or {}), "phase": wanted})
-
-    def _taken(self, *, queue: str) -> Quantities:
-        """Minimum of every group that was let in and is not over; of one queue when it is named."""
-        total: Quantities = {}
-        for group in self._objects.list(POD_GROUP):
-            if (group.get("status") or {}).get("phase") not in ("Inqueue", "Running"):
-                continue
-            if queue and group["spec"].get("queue", "default") != queue:
-                continue
-            for name, text in (group["spec"].get("minResources") or {}).items():
-                total[name] = total.get(name, Fraction(0)) + parse_quantity(text)
-        return total
 
     def _place_gang(self, group: Body, members: Sequence[Body], room: Room) -> None:
         waiting = [pod for pod in members if not pod["spec"].get("nodeName")]
@@ -260,6 +272,10 @@ def _matters(event: Event) -> bool:
     if event.kind.group_kind == POD_GROUP:
         return (event.object.get("status") or {}).get("phase") == "Completed"
     return (event.object.get("status") or {}).get("allocatable") != (event.old.get("status") or {}).get("allocatable")
+
+
+def _minimum(group: Mapping[str, Any]) -> Quantities:
+    return {name: parse_quantity(text) for name, text in (group["spec"].get("minResources") or {}).items()}
 
 
 def _offered(nodes: Sequence[Mapping[str, Any]]) -> Quantities:

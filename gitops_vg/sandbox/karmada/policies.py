@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from gitops_vg.objects import ObjectKey
 from gitops_vg.sandbox.karmada.selectors import labels_of, matches_labels
 
 BY_ALL, BY_LABEL, BY_NAME = 1, 2, 3
@@ -83,6 +84,13 @@ def claimed_by(body: Mapping[str, Any]) -> tuple[str, str] | None:
         if identity:
             return kind, identity
     return None
+
+
+def policy_key(claimed: Mapping[str, Any], *, kind: str) -> ObjectKey:
+    """The policy that a claimed template or binding names."""
+    annotations, prefix = claimed["metadata"].get("annotations") or {}, _PREFIX[kind]
+    namespace = annotations.get(f"{prefix}/namespace", "") if kind == NAMESPACED else ""
+    return ObjectKey("policy.karmada.io", kind, namespace, annotations.get(f"{prefix}/name", ""))
 
 
 def claim_keys(kind: str) -> tuple[Sequence[str], Sequence[str]]:

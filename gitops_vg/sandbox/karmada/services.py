@@ -48,21 +48,13 @@ class Services:
         owner = self._objects.get(key)
         if owner is None or owner["metadata"].get("deletionTimestamp"):
             return None
-        pods = self._pods(owner)
+        owned = self._objects.owned(owner, kind="Pod")
+        pods = [pod for pod in owned if not pod["metadata"].get("deletionTimestamp")]
         if key.kind == "Job":
             self._run(owner, pods)
         else:
             self._serve(owner, pods)
         return None
-
-    def _pods(self, owner: Mapping[str, Any]) -> list[Body]:
-        uid = owner["metadata"]["uid"]
-        return [
-            pod
-            for pod in self._objects.list(POD, namespace=owner["metadata"]["namespace"])
-            if any(item["uid"] == uid for item in pod["metadata"].get("ownerReferences") or [])
-            and not pod["metadata"].get("deletionTimestamp")
-        ]
 
     def _serve(self, owner: Body, pods: list[Body]) -> None:
         wanted = owner["spec"].get("replicas", 1)

@@ -53,19 +53,11 @@ class VolcanoJobs:
         if not phase:
             job = self._report(job, phase="Pending", pods=[])
         group = self._ensure_group(job)
-        pods = self._pods(job)
+        pods = self._objects.owned(job, kind="Pod")
         if (group.get("status") or {}).get("phase") in ("Inqueue", "Running"):
             pods = self._ensure_pods(job, group, pods)
         self._advance(job, pods)
         return None
-
-    def _pods(self, job: Mapping[str, Any]) -> list[Body]:
-        uid = job["metadata"]["uid"]
-        return [
-            pod
-            for pod in self._objects.list(POD, namespace=job["metadata"]["namespace"])
-            if any(owner["uid"] == uid for owner in pod["metadata"].get("ownerReferences") or [])
-        ]
 
     def _ensure_group(self, job: Mapping[str, Any]) -> Body:
         wanted = pod_group(job)
