@@ -172,9 +172,11 @@ def publish_fleet(
     def render(tree: RenderedTree | None) -> Mapping[str, bytes]:
         rendering = decide(intents, snapshot, previous=tree.lock if tree is not None else {})
         renderings.append(rendering)
+        files = render_files(intents, manifests=rendering.manifests, lock=rendering.lock, snapshot=snapshot)
         if tree is not None:
-            guard_removals(tree, rendering, today=clock().date())
-        return render_files(intents, manifests=rendering.manifests, lock=rendering.lock, snapshot=snapshot)
+            before = tree.replaced_by(files)
+            guard_removals(before, rendering, total=len(tree.manifest_paths), today=clock().date())
+        return files
 
     rendered = intents.fleet.spec.rendered
     result = publish(
@@ -197,13 +199,16 @@ def _refuse_unclear_source(dirty: tuple[str, ...], *, ahead: int, behind: int) -
         )
 
 
-def guard_removals(tree: RenderedTree, rendering: Rendering, *, today: date) -> None:
-    """Stop a publication that destroys more than it may. Raises GuardError with the digest to approve."""
-    lines = destructive_lines(tree.manifests, rendering.manifests)
+def guard_removals(before: tuple[Manifest, ...], rendering: Rendering, *, total: int, today: date) -> None:
+    """Stop a publication that destroys more than it may.
+
+    `before` are the committed manifests that change or go, of `total`. Raises GuardError with the digest to approve.
+    """
+    lines = destructive_lines(before, rendering.manifests)
     if not lines:
         return
     settings = _settings(rendering.intents)
-    reasons = list(_removal_reasons(tree, rendering, settings=settings))
+    reasons = list(_removal_reasons(before, rendering, settings=settings, total=total))
     if not reasons:
         return
     digest = destructive_digest(lines)
@@ -231,21 +236,23 @@ def destructive_lines(before: tuple[Manifest, ...], after: tuple[Manifest, ...])
     return sorted(lines)
 
 
-def _removal_reasons(tree: RenderedTree, rendering: Rendering, *, settings: TreeSettings) -> list[str]:
+def _removal_reasons(
+    before: tuple[Manifest, ...], rendering: Rendering, *, settings: TreeSettings, total: int
+) -> list[str]:
     from gitops_vg.reconcile import over_budget
 
     wanted = {manifest.key: manifest for manifest in rendering.manifests}
-    removed = [manifest for manifest in tree.manifests if manifest.key not in wanted]
+    removed = [manifest for manifest in before if manifest.key not in wanted]
     removed = [item for item in removed if item.key.group_kind != ("cluster.karmada.io", "Cluster")]
     reasons = [f"{manifest.key} is protected" for manifest in removed if manifest.protected]
     reasons += [
         f"{manifest.key} would lose its protection against deletion"
-        for manifest in tree.manifests
+        for manifest in before
         if manifest.protected and manifest.key in wanted and not wanted[manifest.key].protected
     ]
     if removed and not (rendering.intents.workloads or rendering.intents.queues):
         reasons.append("no workload and no queue is left: everything would be deleted")
-    reasons += over_budget(len(removed), settings=settings, total=len(tree.manifests))
+    reasons += over_budget(len(removed), settings=settings, total=total)
     return reasons
 
 

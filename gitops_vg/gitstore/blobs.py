@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping
-from hashlib import sha1, sha256
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from gitops_vg.errors import GitError
@@ -13,6 +14,9 @@ from gitops_vg.gitstore.git import Git
 LINK_MODE = "120000"
 FILE_MODES = frozenset({"100644", "100755"})
 """Modes of regular files; what else a tree may hold is links (`120000`) and submodules (`160000`)."""
+
+_FEW = 100
+"""Objects that are written one by one; git itself unpacks packs of fewer (fastimport.unpackLimit)."""
 
 
 class Entry(NamedTuple):
@@ -56,18 +60,28 @@ def contents(git: Git, blobs: Iterable[str]) -> dict[str, bytes]:
 
 
 def store(git: Git, files: Mapping[str, bytes]) -> dict[str, str]:
-    """Write the contents of files into the object store; path → id."""
-    wide = git.text("rev-parse", "--show-object-format") == "sha256"
-    ids = {path: _id(content, wide=wide) for path, content in files.items()}
+    """Write the contents of files into the object store; path → id.
+
+    Many go into one pack; for a few that would cost more than it saves (it compresses twice).
+    """
+    with tempfile.TemporaryDirectory(prefix="gitops-vg-blobs-") as folder:
+        write = _store_few if len(files) <= _FEW else _store_many
+        return dict(zip(files, write(git, list(files.values()), Path(folder)), strict=True))
+
+
+def _store_few(git: Git, found: Sequence[bytes], folder: Path) -> list[str]:
+    paths = [folder / str(number) for number in range(len(found))]
+    for path, content in zip(paths, found, strict=True):
+        path.write_bytes(content)
+    stdin = "".join(f"{path}\n" for path in paths).encode()
+    return git.run("hash-object", "-w", "--no-filters", "--stdin-paths", stdin=stdin).decode().split()
+
+
+def _store_many(git: Git, found: Sequence[bytes], folder: Path) -> list[str]:
     stream = io.BytesIO()
-    for content in {ids[path]: content for path, content in files.items()}.values():
-        stream.write(b"blob\ndata %d\n" % len(content) + content + b"\n")
-    if files:
-        git.run("fast-import", "--quiet", stdin=stream.getvalue())
-    return ids
-
-
-def _id(content: bytes, *, wide: bool) -> str:
-    """The id that Git gives a blob; `wide` in repositories of the SHA-256 format."""
-    head = b"blob %d\0" % len(content)
-    return sha256(head + content).hexdigest() if wide else sha1(head + content, usedforsecurity=False).hexdigest()
+    for number, content in enumerate(found, start=1):
+        stream.write(b"blob\nmark :%d\ndata %d\n" % (number, len(content)) + content + b"\n")
+    marks = folder / "marks"
+    git.run("fast-import", "--quiet", f"--export-marks={marks}", stdin=stream.getvalue())
+    ids = dict(line.split() for line in marks.read_text().splitlines())
+    return [ids[f":{number}"] for number in range(1, len(found) + 1)]

@@ -86,7 +86,7 @@ def _change(tree: RenderedTree | None, files: Mapping[str, bytes]) -> _Change | 
 
     Raises GitError when a file of ours would overwrite somebody else's.
     """
-    known = tree.owned if tree is not None else {}
+    known = {path: document.digest for path, document in tree.documents.items()} if tree is not None else {}
     digests = {path: sha256(content) for path, content in files.items()}
     differing = {path: files[path] for path, digest in digests.items() if known.get(path) != digest}
     removed = tuple(sorted(known.keys() - files.keys()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -28,6 +28,9 @@ SETTINGS = "settings.json"
 _MANIFESTS = "manifests/"
 
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_UNREADABLE = (KeyError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError, InputError)
+"""What content raises that is not what we once wrote there."""
 
 Files = Mapping[str, bytes]
 """Content by path in the rendered tree."""
@@ -57,21 +60,63 @@ class TreeSettings:
 
 
 @dataclass(frozen=True)
+class Document:
+    """One file of a tree: its content and the sha256 of it; as YAML, and as a manifest, when asked for."""
+
+    raw: bytes
+    digest: str
+
+    @cached_property
+    def data(self) -> Any:
+        """The content as YAML. Raises yaml.YAMLError, ValueError."""
+        return yaml.load(self.raw, Loader=_LOADER)
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        return Manifest(self.data)
+
+
+@dataclass(frozen=True)
 class RenderedTree:
-    """One committed rendered tree, verified against its own MANIFEST."""
+    """One committed rendered tree, every file of it verified against its own MANIFEST."""
 
     commit: str
-    manifests: tuple[Manifest, ...]
     lock: PlacementLock
     settings: TreeSettings
     approvals: tuple[ApprovalRecord, ...] = ()
     snapshot: Snapshot | None = None
     source: str = ""
     """The commit of the intents it was made from."""
-    owned: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Path → sha256 of every file the tool wrote."""
     foreign: tuple[str, ...] = ()
     """Files in the branch that somebody else put there; they are left alone."""
+    documents: Mapping[str, Document] = field(default_factory=dict, repr=False)
+    """Every file the tool wrote, by path."""
+
+    @cached_property
+    def manifests(self) -> tuple[Manifest, ...]:
+        """All manifests, sorted by identity. Raises GitError for content that is no manifest of its path."""
+        return self._read(self.manifest_paths)
+
+    @property
+    def manifest_paths(self) -> tuple[str, ...]:
+        return tuple(path for path in self.documents if path.startswith(_MANIFESTS))
+
+    def replaced_by(self, files: Files) -> tuple[Manifest, ...]:
+        """The manifests that would change or go if `files` came after this tree; the rest is not even parsed."""
+        digests = {path: sha256(files[path]) if path in files else "" for path in self.manifest_paths}
+        return self._read(path for path, digest in digests.items() if digest != self.documents[path].digest)
+
+    def _read(self, paths: Iterable[str]) -> tuple[Manifest, ...]:
+        found = []
+        for path in paths:
+            try:
+                manifest = self.documents[path].manifest
+                if manifest.path != path:
+                    raise ValueError(f"it is {manifest.key}")
+            except _UNREADABLE as error:
+                raise damaged(self.commit, f"{path} cannot be read ({error})") from None
+            found.append(manifest)
+        return tuple(sorted(found, key=lambda manifest: manifest.key))
 
 
 def render_files(
@@ -106,7 +151,11 @@ def _without_time(data: dict[str, Any]) -> dict[str, Any]:
 
 def manifest_file(digests: Mapping[str, str], *, source: str, policies: str) -> bytes:
     """MANIFEST.json: every owned path with its sha256, the tool, the source commit, the digest of the policies."""
-    return _json({"tool": __version__, "source": source, "policies": policies, "files": digests})
+    head = {"policies": policies, "source": source, "tool": __version__}
+    # One line a file, for people and diffs; put together by hand, because indenting encoders are slow.
+    lines = [f"  {json.dumps(path, ensure_ascii=False)}: {json.dumps(digests[path])}" for path in sorted(digests)]
+    rest = "".join(f" {json.dumps(key)}: {json.dumps(value)},\n" for key, value in head.items())
+    return ("{\n" + rest + ' "files": {\n' + ",\n".join(lines) + "\n }\n}\n").encode()
 
 
 def policy_digest(intents: Intents) -> str:
@@ -125,19 +174,6 @@ def _json(data: Any) -> bytes:
 
 
 # ---------------------------------------------------------------- reading it back
-
-
-@dataclass(frozen=True)
-class Document:
-    """One file of a tree: its content, the sha256 of it, and its data when it is YAML that has been parsed."""
-
-    raw: bytes
-    digest: str
-
-    @cached_property
-    def data(self) -> Any:
-        """The content as YAML. Raises yaml.YAMLError, ValueError."""
-        return yaml.load(self.raw, Loader=_LOADER)
 
 
 def document(raw: bytes) -> Document:
@@ -179,7 +215,6 @@ def parse_tree(
         snapshot = {"takenAt": "1970-01-01T00:00:00+00:00", **json.loads(documents[SNAPSHOT].raw)}
         return RenderedTree(
             commit=commit,
-            manifests=tuple(sorted(_manifests(documents), key=lambda manifest: manifest.key)),
             lock=lock_from_data(documents[LOCK].data),
             settings=TreeSettings(
                 settings["fleet"], settings["deletes"]["maxCount"], settings["deletes"]["maxPercent"]
@@ -187,20 +222,11 @@ def parse_tree(
             approvals=tuple(approvals),
             snapshot=snapshot_from_json(snapshot),
             source=str(manifest.get("source", "")),
-            owned=owned,
             foreign=tuple(sorted(foreign)),
+            documents=documents,
         )
-    except (KeyError, ValueError, TypeError, AttributeError, RecursionError, yaml.YAMLError, InputError) as error:
+    except _UNREADABLE as error:
         raise damaged(commit, f"it cannot be read ({error})") from None
-
-
-def _manifests(documents: Mapping[str, Document]) -> Iterator[Manifest]:
-    for path, found in documents.items():
-        if path.startswith(_MANIFESTS):
-            manifest = Manifest(found.data)
-            if manifest.path != path:
-                raise ValueError(f"{path} holds {manifest.key}")
-            yield manifest
 
 
 def damaged(commit: str, why: str) -> GitError:

@@ -60,8 +60,30 @@ def test_content_that_is_no_manifest_of_its_path_makes_the_tree_unusable(reposit
     published(repository)
     with_matching_digest(repository, SHOP, text)
 
-    with pytest.raises(GitError, match="is not whole: it cannot be read"):
-        tree_of(repository)
+    with pytest.raises(GitError, match=r"is not whole: .*shop\.yaml cannot be read"):
+        _ = tree_of(repository).manifests
+
+
+def test_a_forged_manifest_stops_a_publication_too(repository: Repository) -> None:
+    published(repository)
+    with_matching_digest(repository, SHOP, "[]\n")
+    tree = tree_of(repository)
+
+    with pytest.raises(GitError, match=r"shop\.yaml cannot be read"):
+        tree.replaced_by(files("shop"))
+
+
+def test_of_a_tree_only_what_changes_or_goes_is_looked_at(repository: Repository) -> None:
+    published(repository, files("shop", "cart"))
+    new = files("shop")
+    new[SHOP] += b"# changed\n"
+
+    before = tree_of(repository).replaced_by(new)
+
+    assert [str(manifest.key) for manifest in before] == [
+        "Service web/cart", "Deployment.apps web/cart", "Deployment.apps web/shop",
+        "PropagationPolicy.policy.karmada.io web/cart",
+    ]  # fmt: skip
 
 
 def test_a_lock_that_cannot_be_read_is_no_empty_lock(repository: Repository) -> None:
