@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from gitops_vg.apis.catalog import Catalog, Kind, Schema
+from gitops_vg.apis.catalog import Catalog, Kind
 from gitops_vg.apis.structural import default, prune, validate
 from gitops_vg.objects import GroupKind
 from gitops_vg.sandbox import status
+from gitops_vg.sandbox.kinds import AGGREGATED, counted, counts_generations, empty_status, is_typed, pruned, schema_of
 from gitops_vg.sandbox.lifecycle import Lifecycle
 from gitops_vg.sandbox.merge import ApplyConflict, TypedPatchError, apply_object, update_ownership
 from gitops_vg.sandbox.metadata import clean_metadata, metadata_problems
@@ -326,12 +327,12 @@ class Api:
     def _new(self, kind: Kind, body: Object) -> Object:
         metadata = {k: v for k, v in body["metadata"].items() if k not in ("resourceVersion", "deletionTimestamp")}
         metadata |= {"uid": str(uuid.uuid4()), "creationTimestamp": self.now()}
-        if _counts_generations(kind):
+        if counts_generations(kind):
             metadata["generation"] = 1
         if "status" in kind.subresources:
             body = {key: value for key, value in body.items() if key != "status"}
-            if _is_typed(kind):
-                body["status"] = {}
+            if is_typed(kind):
+                body["status"] = empty_status(kind)
         return {**body, "metadata": metadata}
 
     def _kept(self, kind: Kind, old: Object, body: Object, write: Write) -> Object:
@@ -356,11 +357,11 @@ class Api:
         """Defaults and pruning; unknown fields are refused, told or dropped as asked."""
         if kind.schema is None:
             return body
-        if kind.group == _AGGREGATED:
+        if kind.group == AGGREGATED:
             # Its Go types leave empty lists out, so nobody comes to own one.
             spec = {name: value for name, value in (body.get("spec") or {}).items() if value != []}
             body = {**body, "spec": spec} if "spec" in body else body
-        body, dropped = _pruned(kind, body, write.subresource)
+        body, dropped = pruned(kind, body, write.subresource)
         if dropped and write.validation == "Strict":
             unknown = ", ".join(f'unknown field "{path}"' for path in dropped)
             where = (
@@ -375,7 +376,7 @@ class Api:
 
     def _own(self, kind: Kind, old: Object | None, body: Object, write: Write) -> Object:
         # A kind of Go types is never without spec and status: whoever fills them does not own them as a whole.
-        before: Object | None = {"spec": {}, "status": {}} if old is None and _is_typed(kind) else old
+        before: Object | None = {"spec": {}, "status": {}} if old is None and is_typed(kind) else old
         return update_ownership(
             before, body, schema=kind.schema, manager=write.manager, api_version=kind.api_version,
             time=self.now(), subresource=write.subresource,
@@ -388,7 +389,7 @@ class Api:
         operation: Operation = "CREATE" if old is None else "UPDATE"
         body = self._mutate(kind, old, body, write, operation)
         problems = metadata_problems(kind, body)
-        if kind.schema is not None and kind.group != _AGGREGATED:
+        if kind.schema is not None and kind.group != AGGREGATED:
             problems += self._new_problems(kind, old, body, write.subresource)
         if problems:
             raise status.invalid(kind, name, problems)
@@ -400,7 +401,7 @@ class Api:
         if old is not None:
             if _same(old, body):
                 return old
-            if _counts_generations(kind) and _counted(kind, old) != _counted(kind, body):
+            if counts_generations(kind) and counted(kind, old) != counted(kind, body):
                 body = {
                     **body,
                     "metadata": {**body["metadata"], "generation": old["metadata"].get("generation", 0) + 1},
@@ -428,55 +429,12 @@ class Api:
 
     def _new_problems(self, kind: Kind, old: Object | None, body: Object, subresource: str) -> Sequence[Any]:
         """Violations of the schema; on update those that were there before are tolerated."""
-        schema = _schema_of(kind, subresource)
+        schema = schema_of(kind, subresource)
         found = [problem for problem in validate(schema, body) if not problem.field.startswith("metadata.")]
         if not found or old is None:
             return found
         before = set(validate(schema, old))
         return [problem for problem in found if problem not in before]
-
-
-def _counts_generations(kind: Kind) -> bool:
-    """Custom resources and workload-like built-ins; plain data (ConfigMap, Service, …) has no generation."""
-    return kind.is_crd or kind.group in ("apps", "batch", "policy", "networking.k8s.io", "scheduling.k8s.io")
-
-
-def _schema_of(kind: Kind, subresource: str) -> Schema:
-    """The schema of what a write can change: a status write leaves the rest as it was checked before."""
-    assert kind.schema is not None
-    status_schema = (kind.schema.get("properties") or {}).get("status")
-    if subresource != "status" or status_schema is None:
-        return kind.schema
-    return {"type": "object", "properties": {"status": status_schema}, "x-kubernetes-preserve-unknown-fields": True}
-
-
-def _pruned(kind: Kind, body: Object, subresource: str) -> tuple[Object, tuple[str, ...]]:
-    """The body with defaults and without unknown fields, and the paths of those."""
-    schema = _schema_of(kind, subresource)
-    if schema is kind.schema:
-        return prune(schema, default(schema, body))
-    if "status" not in body:
-        return body, ()
-    part, dropped = prune(schema, default(schema, {"status": body["status"]}))
-    return {**body, **part}, dropped
-
-
-_AGGREGATED = "cluster.karmada.io"
-"""Served by an aggregated API server, which checks its objects in Go and not by a schema."""
-
-
-def _is_typed(kind: Kind) -> bool:
-    """Whether the server keeps this kind as Go types: built-ins and the aggregated Cluster, not CRDs."""
-    return not kind.is_crd or kind.group == _AGGREGATED
-
-
-def _counted(kind: Kind, body: Object) -> Object:
-    """What counts for the generation: all but metadata and status; for Deployments the annotations as well."""
-    left_out = {"metadata", "status"} if "status" in kind.subresources else {"metadata"}
-    content = {key: value for key, value in body.items() if key not in left_out}
-    if kind.group_kind == GroupKind("apps", "Deployment"):
-        content["annotations"] = body["metadata"].get("annotations")
-    return content
 
 
 def _same(old: Object, new: Object) -> bool:

@@ -90,9 +90,7 @@ def test_a_dynamic_division_follows_the_room_of_the_models(world):
     world.apply(deployment("web", replicas=9, cpu="4"))
 
     # Grades count by their lower bound: 16 and 8 CPU with 64 and 32Gi are 8 and 4 CPU; room 2 + 1 and 2.
-    condition = world.eventually(
-        lambda: [item for item in world.binding("web-deployment").get("status", {}).get("conditions", [])]
-    )[0]
+    condition = world.eventually(lambda: world.binding("web-deployment").get("status", {}).get("conditions"))[0]
 
     assert (condition["reason"], condition["status"]) == ("Unschedulable", "False")
     assert "Clusters available replicas 5 are not enough to schedule." in condition["message"]

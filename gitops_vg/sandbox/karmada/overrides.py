@@ -126,6 +126,8 @@ def _override_image(body: Body, item: Mapping[str, Any]) -> None:
     predicate = item.get("predicate")
     if predicate is None:
         for container in _containers(body):
+            if "image" not in container:
+                raise OverrideFailed("failed to parse image value(), error: invalid reference format")
             container["image"] = image_with(container["image"], item)
         return
     parts = predicate["path"].strip("/").split("/")
@@ -169,7 +171,7 @@ def image_with(image: str, item: Mapping[str, Any]) -> str:
 
 def _override_words(body: Body, item: Mapping[str, Any], *, part: str) -> None:
     for container in _containers(body):
-        if container["name"] == item["containerName"]:
+        if container.get("name") == item["containerName"]:
             now, value = list(container.get(part) or []), item.get("value") or []
             if item["operator"] == "add":
                 container[part] = now + value

@@ -28,7 +28,7 @@ def propagated(body: Mapping[str, Any]) -> bool:
     """Whether Karmada ever looks at objects like this one: not at its own kinds, nor in reserved namespaces."""
     group = body["apiVersion"].rpartition("/")[0]
     namespace = body["metadata"].get("namespace") or ""
-    if group in _OWN_GROUPS or (group == "" and body["kind"] in ("Event", "Pod", "Node", "Namespace")):
+    if group in _OWN_GROUPS or (group == "" and body["kind"] in ("Event", "Node", "Namespace")):
         return False
     return namespace not in _RESERVED_NAMESPACES and not namespace.startswith("karmada-es-")
 
