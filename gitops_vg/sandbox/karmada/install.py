@@ -175,7 +175,7 @@ class Controllers:
         _, _, path = request.path.partition(f"/clusters/{target.name}/proxy")
         inner = request.clone(rel_url=request.rel_url.with_path(path or "/").with_query(request.query))
         server = self._sandbox.servers[target.name]
-        return await server._handle(inner)
+        return await server.answer(inner)
 
 
 def _node_in_form(request: AdmissionRequest) -> Object | None:
