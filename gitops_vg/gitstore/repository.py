@@ -16,9 +16,11 @@ from gitops_vg.errors import GitError
 from gitops_vg.gitstore import blobs, source
 from gitops_vg.gitstore.git import Git, failure, init_repository
 from gitops_vg.gitstore.source import SourceState
-from gitops_vg.gitstore.tree import MANIFEST, Document, RenderedTree, document, parse_tree, read_manifest
+from gitops_vg.gitstore.tree import MANIFEST, Document, RenderedTree, document, may_be_ours, parse_tree, read_manifest
 
 _REMOTE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]*")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_TREES_KEPT = 3
 _MOVED = (
     "fetch first",
     "non-fast-forward",
@@ -39,6 +41,8 @@ class Repository:
         self.git = Git(self.root)
         self.prefix = self.root.relative_to(self.git.top.resolve()).as_posix()
         self._documents: dict[str, Document] = {}
+        self._trees: dict[str, RenderedTree] = {}
+        self._branches: set[str] = set()
 
     @classmethod
     def open(cls, root: Path) -> Repository:
@@ -78,8 +82,11 @@ class Repository:
 
     def check_branch(self, branch: str) -> None:
         """Raises GitError for what cannot be the name of a branch."""
+        if branch in self._branches:
+            return
         if branch.startswith("-") or not self.git.succeeds("check-ref-format", f"refs/heads/{branch}"):
             raise GitError(f"{branch!r} is no name of a branch", hint="name one such as rendered in rendered.branch")
+        self._branches.add(branch)
 
     def check_remote(self, remote: str) -> None:
         """Raises GitError for what is no remote of this repository: an address or a path would go anywhere."""
@@ -111,23 +118,32 @@ class Repository:
         What was read before and has not changed is not read again. Raises GitError when the tree is damaged
         or somebody else's.
         """
-        commit = self.resolve(ref)
+        commit = ref if _COMMIT.fullmatch(ref) else self.resolve(ref)
         if commit is None:
             return None
+        tree = self._trees.get(commit)
+        if tree is None:
+            tree = self._read(commit, ref=ref)
+            recent = list(self._trees.items())[-_TREES_KEPT + 1 :]
+            self._trees = {**dict(recent), commit: tree}
+        return tree
+
+    def _read(self, commit: str, *, ref: str) -> RenderedTree:
         entries = blobs.entries(self.git, commit)
         if MANIFEST not in entries:
             raise GitError(
                 f"commit {commit[:12]} of {ref} is no rendered tree: it has no {MANIFEST}",
                 hint="name a branch of its own in rendered.branch of the Fleet",
             )
-        blob = entries[MANIFEST].blob
-        manifest = read_manifest(blobs.contents(self.git, [blob])[blob], commit=commit)
-        owned = {path: entries[path].blob for path in manifest["files"] if path in entries}
-        new = {blob for blob in owned.values() if blob not in self._documents}
-        known = {blob: document(raw) for blob, raw in blobs.contents(self.git, new).items()}
-        self._documents = {blob: known.get(blob) or self._documents[blob] for blob in owned.values()}
-        documents = {path: self._documents[blob] for path, blob in owned.items()}
-        return parse_tree(commit, manifest, documents, foreign=entries.keys() - owned.keys() - {MANIFEST})
+        named = {path: entry.blob for path, entry in entries.items() if may_be_ours(path)}
+        known = self._documents
+        new = {blob for blob in named.values() if blob not in known}
+        read = {blob: document(raw) for blob, raw in blobs.contents(self.git, new).items()}
+        documents = {path: read.get(blob) or known[blob] for path, blob in named.items()}
+        self._documents = {blob: documents[path] for path, blob in named.items()}
+        manifest = read_manifest(documents[MANIFEST].raw, commit=commit)
+        owned = {path: documents[path] for path in manifest["files"] if path in documents}
+        return parse_tree(commit, manifest, owned, foreign=entries.keys() - owned.keys() - {MANIFEST})
 
     # ------------------------------------------------------------ writing
 

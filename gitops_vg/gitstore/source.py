@@ -51,12 +51,11 @@ def export(git: Git, *, commit: str, prefix: str) -> Iterator[Path]:
     Not by `git archive`: a line `export-ignore` in .gitattributes would make intents vanish.
     Raises GitError when the commit has no such folder.
     """
-    place = f"{commit}^{{tree}}" if prefix == "." else f"{commit}:{prefix}"
-    answer = git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", place)
-    if answer.status:
-        raise GitError(f"commit {commit[:12]} has no folder {prefix}", hint="commit the fleet's folder first")
-    tree = answer.output.decode().strip()
-    listed = entries(git, tree)
+    try:
+        listed = entries(git, commit if prefix == "." else f"{commit}:{prefix}")
+    except GitError as error:
+        hint = "commit the fleet's folder first"
+        raise GitError(f"commit {commit[:12]} has no folder {prefix} ({error.message})", hint=hint) from None
     files = [(path, entry) for path, entry in listed.items() if entry.mode in FILE_MODES]
     links = [(path, entry) for path, entry in listed.items() if entry.mode == LINK_MODE]
     with tempfile.TemporaryDirectory(prefix="gitops-vg-source-") as folder:

@@ -26,6 +26,7 @@ SNAPSHOT = "snapshot.json"
 APPROVALS = "approvals.json"
 SETTINGS = "settings.json"
 _MANIFESTS = "manifests/"
+_BESIDE = frozenset({MANIFEST, LOCK, SNAPSHOT, APPROVALS, SETTINGS})
 
 _LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -117,6 +118,11 @@ class RenderedTree:
                 raise damaged(self.commit, f"{path} cannot be read ({error})") from None
             found.append(manifest)
         return tuple(sorted(found, key=lambda manifest: manifest.key))
+
+
+def may_be_ours(path: str) -> bool:
+    """Whether the tool writes files of this name; whether it wrote this one says MANIFEST.json."""
+    return path in _BESIDE or path.startswith(_MANIFESTS)
 
 
 def render_files(
