@@ -19,19 +19,16 @@ spec:
   karmada: {{context: karmada-apiserver}}   # the kubeconfig context of your karmada-apiserver
   rendered: {{branch: rendered}}            # where manifests are committed; add `remote: origin` to push them
 """,
-    "clusters/README.md": """\
-One file a member cluster, named as in `kubectl get clusters`. For example:
-
-```yaml
+    ".gitignore": ".gitops-vg/\n",
+    "clusters/cluster-1.yaml": """\
+# One intent for each member, named as in `kubectl get clusters` of karmada-apiserver.
 apiVersion: gitops-vg.io/v1alpha1
 kind: Cluster
 metadata: {{name: cluster-1}}
 spec:
-  region: north
-  packing: spread                     # spread | binpack
+  packing: spread                         # spread | binpack: how its scheduler fills nodes
   cgroupDriver: systemd
-  colocation: {{ready: true, oversell: {{cpu: true, safety: 80%}}}}
-```
+  colocation: {{ready: true}}               # may offline work share nodes with online work?
 """,
     "policies/queues.yaml": """\
 apiVersion: gitops-vg.io/v1alpha1

@@ -28,6 +28,7 @@ def command(
     from gitops_vg.cli.fleets import FleetCommand
     from gitops_vg.report import plan as plan_report
     from gitops_vg.report import rendered
+    from gitops_vg.report.text import count
 
     fleet = FleetCommand(session, root, kubeconfig, context)
     repository = fleet.repository()
@@ -35,7 +36,8 @@ def command(
         repository, snapshot_of=lambda intents: fleet.snapshot(intents, snapshot_file)
     )
     if rendering.pending:
-        session.note(f"{rendering.pending} workloads wait for a place; `gitops-vg plan` says why")
+        waiting = count(rendering.pending, "workload waits", "workloads wait")
+        session.note(f"{waiting} for a place; `gitops-vg plan` says why")
     session.emit(
         text=lambda style: rendered.published_text(result, style=style),
         data=lambda: {**rendered.published_data(result), "plan": plan_report.as_data(rendering.plan)},
