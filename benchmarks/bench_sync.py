@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
@@ -11,15 +12,27 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from sandbox_process import sandbox_process
 
-from gitops_vg.gitstore import RenderedTree, TreeSettings
+from gitops_vg.gitstore import ApprovalRecord, TreeSettings
 from gitops_vg.kube import connect
 from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, Manifest
+from gitops_vg.placement.plan import LockEntry
 from gitops_vg.reconcile import execute, load, make_plan
 
 OBJECTS = 1000
 
 
-def tree() -> RenderedTree:
+@dataclass(frozen=True)
+class Tree:
+    """A committed tree, as the reconciler needs it."""
+
+    manifests: tuple[Manifest, ...]
+    settings: TreeSettings = field(default_factory=lambda: TreeSettings("bench"))
+    commit: str = "bench"
+    lock: dict[str, LockEntry] = field(default_factory=dict)
+    approvals: tuple[ApprovalRecord, ...] = ()
+
+
+def tree() -> Tree:
     """A namespace, and jobs with their policies, as a fleet has them."""
     labels = {MANAGED_BY_LABEL: FIELD_MANAGER}
     manifests = [Manifest({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "ml", "labels": labels}})]
@@ -40,10 +53,10 @@ def tree() -> RenderedTree:
             Manifest({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy", "metadata": metadata,
                       "spec": policy})
         )  # fmt: skip
-    return RenderedTree("bench", tuple(sorted(manifests, key=lambda item: item.key)), {}, TreeSettings("bench"))
+    return Tree(tuple(sorted(manifests, key=lambda item: item.key)))
 
 
-def sync_once(server: object, rendered: RenderedTree) -> tuple[float, int]:
+def sync_once(server: object, rendered: Tree) -> tuple[float, int]:
     """Seconds of one sync, and the actions it did."""
     started = time.perf_counter()
     inventory = load(server, fleet="bench")  # type: ignore[arg-type]

@@ -52,6 +52,8 @@ def error_of(status: int, body: bytes, headers: Mapping[str, str], *, what: str)
     if status == 401:
         hint = "check the kubeconfig's user; tokens and certificates expire"
         return Forbidden(f"{what}: the server does not accept the credentials", hint=hint, **about)
+    if status == 403 and "it is being terminated" in message:
+        return Denied(told, hint="wait until the namespace is gone; `kubectl get` shows what holds it", **about)
     if status == 403:
         if any(word in message for word in _ADMISSION):
             return Denied(told, **about)

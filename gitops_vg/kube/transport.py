@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gitops_vg.errors import ClusterError, Unavailable, UsageError
+from gitops_vg.errors import ClusterError, Forbidden, Unavailable, UsageError
 from gitops_vg.kube.errors import error_of
 
 CONNECT_SECONDS = 5.0
@@ -17,6 +18,10 @@ READ_SECONDS = 30.0
 _ATTEMPTS = 4
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.2, 5.0
 _IN_CLUSTER_TOKEN = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+
+
+class _Untrusted(Unavailable):
+    """The server's certificate is not trusted: it stays so, however often it is asked."""
 
 
 class Transport:
@@ -66,14 +71,15 @@ class Transport:
                     return _decoded(response.data, what=what)
                 raise error_of(response.status, response.data, response.headers, what=what)
             except Unavailable as error:
-                if attempt == _ATTEMPTS or not (idempotent or error.status == 429):
+                again = (idempotent or error.status == 429) and not isinstance(error, _Untrusted)
+                if attempt == _ATTEMPTS or not again:
                     raise
                 self._sleep(min(error.retry_after or pause, _LONGEST_PAUSE))
                 pause *= 2
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     def lines(self, path: str, *, what: str, query: Mapping[str, str], silence: float) -> Iterator[bytes]:
-        """The lines of a streamed answer; ends when the server ends it, or after `silence` seconds without a byte."""
+        """The lines of a streamed answer; ends when it is ended, breaks, or brings no byte for `silence` seconds."""
         import urllib3
 
         response = self._send("GET", path, what, query, None, "", "application/json", stream=True, read=silence)
@@ -84,12 +90,15 @@ class Transport:
             for chunk in response.stream(65536, decode_content=True):
                 *whole, rest = (rest + chunk).split(b"\n")
                 yield from (line for line in whole if line)
-        except urllib3.exceptions.ReadTimeoutError:
-            return  # A half-open connection looks like silence: start a new one.
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise self._unreachable(error, what=what) from error
+        except (urllib3.exceptions.HTTPError, OSError):
+            # Broken, or silent for too long (as a half-open connection is): the caller makes a new one.
+            return
         finally:
             response.close()
+
+    def pause(self, seconds: float) -> None:
+        if seconds > 0:
+            self._sleep(seconds)
 
     def _send(
         self,
@@ -107,7 +116,7 @@ class Transport:
         import urllib3
         from urllib3.util import Timeout
 
-        headers = {"Accept": accept, "User-Agent": "gitops-vg", **self._headers()}
+        headers = {"Accept": accept, "User-Agent": "gitops-vg", **self._credentials(what)}
         if data is not None:
             headers["Content-Type"] = content_type
         if self._impersonate:
@@ -125,6 +134,17 @@ class Transport:
         except (urllib3.exceptions.HTTPError, OSError) as error:
             raise self._unreachable(error, what=what) from error
 
+    def _credentials(self, what: str) -> Mapping[str, str]:
+        """Headers with the token of now. Raises Forbidden when a plugin cannot renew it."""
+        try:
+            return self._headers()
+        except Exception as error:
+            # Whatever a plugin of the kubeconfig raises; its text may show a token and is left out.
+            raise Forbidden(
+                f"{what}: the credentials of the kubeconfig cannot be renewed ({type(error).__name__})",
+                hint="run the same command with kubectl to see what its plugin says",
+            ) from None
+
     def _unreachable(self, error: Exception, *, what: str) -> Unavailable:
         """Why there was no answer, in words of the network and not of a library."""
         cause: BaseException = error
@@ -138,8 +158,11 @@ class Transport:
             cause = inner
         text = str(cause)
         if isinstance(cause, ssl.SSLError) or "certificate" in text:
-            why, hint = "its certificate is not trusted", "check certificate-authority-data of the kubeconfig"
-        elif "refused" in text:
+            return _Untrusted(
+                f"{what}: {self.host} did not answer: its certificate is not trusted",
+                hint="check certificate-authority-data of the kubeconfig",
+            )
+        if "refused" in text:
             why, hint = "nothing listens there", "is the control plane running, and is the address right?"
         elif "Name or service not known" in text or "resolve" in text or "getaddrinfo" in text:
             why, hint = "the name is not known", "check the server of the kubeconfig"
@@ -167,7 +190,14 @@ def transport_of(*, kubeconfig: str | None, context: str | None, impersonate: st
     configuration = _configuration(kubeconfig, context)
     from kubernetes.client import ApiClient
 
-    client = ApiClient(configuration)
+    try:
+        client = ApiClient(configuration)
+        _try_certificates(configuration)
+    except (OSError, ValueError, TypeError) as error:
+        raise UsageError(
+            f"the certificates in {_place(kubeconfig)} cannot be used: {type(error).__name__}",
+            hint="check certificate-authority-data, client-certificate-data and client-key-data",
+        ) from None
 
     def headers() -> Mapping[str, str]:
         # Asked anew each time: tokens of pods and of exec plugins are renewed behind this call.
@@ -180,16 +210,29 @@ def transport_of(*, kubeconfig: str | None, context: str | None, impersonate: st
     )
 
 
+def _try_certificates(configuration: Any) -> None:
+    """Load them once now: the pool would do so at the first request, as if the server were at fault."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if configuration.ssl_ca_cert:
+        context.load_verify_locations(configuration.ssl_ca_cert)
+    if configuration.cert_file:
+        context.load_cert_chain(configuration.cert_file, configuration.key_file)
+
+
+def _place(kubeconfig: str | None) -> str:
+    return kubeconfig or os.environ.get("KUBECONFIG") or "the usual place (~/.kube/config)"
+
+
 def _configuration(kubeconfig: str | None, context: str | None) -> Any:
     from kubernetes import client, config
     from kubernetes.config.config_exception import ConfigException
 
     configuration = client.Configuration()
     configuration.connection_pool_maxsize = 32
-    place = kubeconfig or "the usual place (~/.kube/config)"
-    default = Path.home() / ".kube/config"
+    place = _place(kubeconfig)
+    named = kubeconfig or os.environ.get("KUBECONFIG")
     try:
-        if kubeconfig is None and not default.exists() and _IN_CLUSTER_TOKEN.exists():
+        if not named and not (Path.home() / ".kube/config").exists() and _IN_CLUSTER_TOKEN.exists():
             config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
             return configuration
         config.load_kube_config(  # type: ignore[no-untyped-call]

@@ -8,9 +8,9 @@ from datetime import date
 from typing import Any, Protocol
 
 from gitops_vg.errors import ClusterError, KindMissing
-from gitops_vg.gitstore import RenderedTree
 from gitops_vg.objects import GroupKind, Manifest, ObjectKey, key_of
 from gitops_vg.placement.plan import Assignments, LockEntry
+from gitops_vg.reconcile.desired import DesiredTree
 from gitops_vg.reconcile.diff import FieldChange
 from gitops_vg.reconcile.execute import binding_key
 from gitops_vg.reconcile.plan import ActionKind, Problem, make_plan
@@ -74,7 +74,7 @@ class DriftReport:
         return not (self.drifted or self.placement)
 
 
-def find_drift(server: Server, tree: RenderedTree, inventory: Inventory, *, today: date) -> DriftReport:
+def find_drift(server: Server, tree: DesiredTree, inventory: Inventory, *, today: date) -> DriftReport:
     """Compare live objects and bindings with the committed tree; nothing is written.
 
     Raises KindMissing for a server that is no karmada-apiserver, Unavailable when it does not answer.
@@ -97,7 +97,7 @@ def find_drift(server: Server, tree: RenderedTree, inventory: Inventory, *, toda
     return DriftReport(tuple(sorted(drifted, key=lambda item: item.key)), bindings, tuple(problems))
 
 
-def binding_states(server: Server, tree: RenderedTree) -> Iterator[BindingState]:
+def binding_states(server: Server, tree: DesiredTree) -> Iterator[BindingState]:
     """The binding of each propagated object of each placed workload, beside the lock. Raises ClusterError."""
     try:
         found = {key_of(body): body for body in server.list(_BINDINGS)}
@@ -115,7 +115,7 @@ def binding_states(server: Server, tree: RenderedTree) -> Iterator[BindingState]
         yield BindingState(workload, key, wanted, _clusters(body, wanted=wanted), _trouble(body))
 
 
-def _workloads(tree: RenderedTree) -> dict[tuple[str, str, str, str], str]:
+def _workloads(tree: DesiredTree) -> dict[tuple[str, str, str, str], str]:
     """The workload of each object: the one whose policy selects it."""
     owners = {}
     for policy in tree.manifests:

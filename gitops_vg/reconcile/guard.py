@@ -59,7 +59,9 @@ def over_budget(removed: int, *, settings: TreeSettings, total: int) -> Iterator
     share = max(_ALWAYS_FREE, total * settings.max_percent // 100)
     limit = min(settings.max_count, share)
     if removed > limit:
-        which = f"maxCount {settings.max_count}" if limit == settings.max_count else f"{settings.max_percent} % of {total}"
+        which = (
+            f"maxCount {settings.max_count}" if limit == settings.max_count else f"{settings.max_percent} % of {total}"
+        )
         yield f"{removed} deletions are more than one run may do ({limit}: {which})"
 
 

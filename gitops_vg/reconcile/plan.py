@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any, Protocol, TypeVar
 
 from gitops_vg.errors import ClusterError, GitopsVgError, KindMissing, Unavailable
-from gitops_vg.gitstore import ApprovalRecord, RenderedTree
+from gitops_vg.gitstore import ApprovalRecord
 from gitops_vg.objects import (
     FIELD_MANAGER,
     MANAGED_BY_LABEL,
@@ -26,6 +26,7 @@ from gitops_vg.objects import (
     key_of,
 )
 from gitops_vg.reconcile import diff
+from gitops_vg.reconcile.desired import DesiredTree
 from gitops_vg.reconcile.diff import FieldChange
 from gitops_vg.reconcile.guard import Destruction, holds
 from gitops_vg.reconcile.records import Inventory, Record
@@ -117,7 +118,7 @@ class SyncPlan:
         return not (self.actions or self.held or self.problems)
 
 
-def make_plan(server: Server, tree: RenderedTree, inventory: Inventory, *, today: date) -> SyncPlan:
+def make_plan(server: Server, tree: DesiredTree, inventory: Inventory, *, today: date) -> SyncPlan:
     """Compare the committed tree with the control plane.
 
     Raises KindMissing when the server is no karmada-apiserver, Unavailable when it does not answer at all;
@@ -326,7 +327,7 @@ def _fixed(spec: Mapping[str, Any]) -> Any:
 
 
 def _guarded(
-    judged: _Judged, *, tree: RenderedTree, inventory: Inventory, live: Mapping[ObjectKey, Live], today: date
+    judged: _Judged, *, tree: DesiredTree, inventory: Inventory, live: Mapping[ObjectKey, Live], today: date
 ) -> SyncPlan:
     """Split what may be done now from what a guard holds; the destructive part is held or done as one."""
     destructive = [action for action in judged.actions if action.kind.is_destructive]

@@ -23,7 +23,7 @@ from gitops_vg.errors import (
     UsageError,
     VersionConflict,
 )
-from gitops_vg.kube import ApiServer, connect
+from gitops_vg.kube import ApiServer, Transport, connect
 from gitops_vg.kube.errors import error_of
 from gitops_vg.objects import GroupKind, Manifest, ObjectKey
 from gitops_vg.sandbox import Sandbox
@@ -286,3 +286,172 @@ def test_an_answer_never_brings_a_secret_or_a_flood() -> None:
     assert "supersecretvalue" not in leaked.message
     assert len(flood.message) < 1000
     assert "secret" not in page.message
+
+
+# ---------------------------------------------------------------- answers that must not be believed
+
+
+class Scripted:
+    """A transport that gives prepared answers by path, and keeps what was asked."""
+
+    host = "https://scripted"
+
+    def __init__(self, answers: dict[str, Any]) -> None:
+        self.answers = answers
+        self.asked: list[str] = []
+        self.pauses: list[float] = []
+
+    def request(self, method: str, path: str, **_: Any) -> Any:
+        self.asked.append(f"{method} {path}")
+        answer = self.answers[path]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def lines(self, path: str, **_: Any) -> Any:
+        self.asked.append(f"WATCH {path}")
+        return iter(self.answers[f"watch {path}"].pop(0))
+
+    def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+
+
+def groups(*items: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "APIGroupDiscoveryList", "items": list(items)}
+
+
+def group(name: str, *versions: str, kind: str, plural: str, freshness: str = "Current") -> dict[str, Any]:
+    resource = {"resource": plural, "responseKind": {"kind": kind}, "scope": "Namespaced", "verbs": ["list", "get"]}
+    return {
+        "metadata": {"name": name},
+        "versions": [
+            {"version": version, "resources": [] if freshness == "Stale" else [resource], "freshness": freshness}
+            for version in versions
+        ],
+    }
+
+
+def test_a_group_that_does_not_answer_is_unknown_and_not_absent() -> None:
+    stale = group("cluster.karmada.io", "v1alpha1", kind="Cluster", plural="clusters", freshness="Stale")
+    server = ApiServer(Scripted({"/api": groups(), "/apis": groups(stale)}))  # type: ignore[arg-type]
+
+    with pytest.raises(Unavailable, match=r"cluster\.karmada\.io does not answer"):
+        server.list(GroupKind("cluster.karmada.io", "Cluster"))
+    with pytest.raises(Unavailable):
+        server.namespaced_kinds()
+    assert not server.serves(GroupKind("other.io", "Kind"))
+
+
+def test_a_404_of_a_type_that_is_served_proves_nothing() -> None:
+    jobs = group("batch.volcano.sh", "v1alpha1", kind="Job", plural="jobs")
+    missing = error_of(404, b"404 page not found", {}, what="list of Job")
+    answers = {"/api": groups(), "/apis": groups(jobs), "/apis/batch.volcano.sh/v1alpha1/jobs": missing}
+    kind = GroupKind("batch.volcano.sh", "Job")
+
+    with pytest.raises(Unavailable, match="answers 404"):
+        ApiServer(Scripted(answers)).list(kind)  # type: ignore[arg-type]
+
+    server = ApiServer(Scripted(answers))  # type: ignore[arg-type]
+    assert server.serves(kind)
+    answers["/apis"] = groups()
+    with pytest.raises(KindMissing):
+        server.list(kind)
+
+
+def test_a_manifest_goes_to_its_own_version_and_an_unserved_version_is_named() -> None:
+    scaler = group("autoscaling", "v2", "v1", kind="HorizontalPodAutoscaler", plural="horizontalpodautoscalers")
+    path = "/apis/autoscaling/v1/namespaces/ml/horizontalpodautoscalers/x"
+    transport = Scripted({"/api": groups(), "/apis": groups(scaler), path: {"done": True}})
+    server = ApiServer(transport)  # type: ignore[arg-type]
+    body = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "x", "namespace": "ml"}}  # fmt: skip
+
+    assert server.apply(Manifest(body)) == {"done": True}
+    with pytest.raises(KindMissing, match="as autoscaling/v2, autoscaling/v1, not as autoscaling/v2beta2"):
+        server.apply(Manifest({**body, "apiVersion": "autoscaling/v2beta2"}))
+
+
+def test_a_server_that_ends_watches_at_once_is_not_asked_in_a_tight_loop() -> None:
+    maps = {"metadata": {"name": ""}, "versions": group("", "v1", kind="ConfigMap", plural="configmaps")["versions"]}
+    event = b'{"type": "ADDED", "object": {"metadata": {"name": "a", "resourceVersion": "7"}}}'
+    transport = Scripted({"/api": groups(maps), "/apis": groups(), f"watch {PATH}": [[], [], [event]]})
+
+    found = next(iter(ApiServer(transport).watch(CONFIG_MAPS, resource_version="1")))  # type: ignore[arg-type]
+
+    assert found.object["metadata"]["name"] == "a"
+    assert len(transport.pauses) == 2
+    assert all(pause > 0.9 for pause in transport.pauses)
+
+
+def test_the_value_of_a_secret_is_never_in_an_error(server: ApiServer) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": "default"}}
+
+    for bad in ({"data": {"p": {"hunter2": 1}}}, {"dta": "hunter2"}):
+        with pytest.raises(ClusterError) as failure:
+            server.apply(Manifest({**secret, **bad}))
+        assert "hunter2" not in f"{failure.value} {failure.value.message} {failure.value.hint}"
+
+
+def test_a_namespace_that_ends_is_waited_for_and_no_matter_of_permissions() -> None:
+    message = 'configmaps "a" is forbidden: unable to create new content in namespace ml because it is being terminated'
+
+    error = error_of(403, status_body(message=message, reason="Forbidden"), {}, what="apply ConfigMap ml/a")
+
+    assert type(error) is Denied
+    assert "wait" in error.hint
+
+
+def test_certificates_that_are_none_are_a_usage_error(sandbox: Sandbox, tmp_path: Path) -> None:
+    lines = sandbox.kubeconfig.read_text().splitlines()
+    authority = next(line for line in lines if "certificate-authority" in line)
+    indent = authority[: len(authority) - len(authority.lstrip())]
+    path = tmp_path / "garbage"
+    path.write_text(
+        sandbox.kubeconfig.read_text().replace(authority, f"{indent}certificate-authority-data: bm90IGEgY2VydA==")
+    )
+
+    with pytest.raises(UsageError, match=r"certificates in .* cannot be used"):
+        connect(kubeconfig=str(path))
+
+
+@pytest.mark.parametrize("value", ["0", "1", "999999", "soon", "-5", ""])
+def test_a_wish_to_wait_is_honoured_within_reason(value: str) -> None:
+    slept: list[float] = []
+
+    class Pool:
+        def request(self, *_: Any, **__: Any) -> Any:
+            return type("R", (), {"status": 429, "data": b"{}", "headers": {"Retry-After": value}})()
+
+    transport = Transport(host="https://x", pool=Pool(), headers=dict, sleep=slept.append)
+
+    with pytest.raises(Unavailable):
+        transport.request("GET", "/x", what="read x")
+
+    assert len(slept) == 3
+    assert all(0 < pause <= 5 for pause in slept)
+    if value == "1":
+        assert slept == [1, 1, 1]
+
+
+def test_a_plugin_that_fails_to_renew_a_token_is_told_without_its_words() -> None:
+    def plugin() -> dict[str, str]:
+        raise RuntimeError("token abcdefgh12345678 expired")
+
+    transport = Transport(host="https://x", pool=None, headers=plugin)
+
+    with pytest.raises(Forbidden) as failure:
+        transport.request("GET", "/x", what="read x")
+
+    assert "abcdefgh12345678" not in failure.value.message
+
+
+def test_impersonation_is_sent_with_every_request() -> None:
+    sent: list[dict[str, str]] = []
+
+    class Pool:
+        def request(self, *_: Any, headers: dict[str, str], **__: Any) -> Any:
+            sent.append(headers)
+            return type("R", (), {"status": 200, "data": b"{}", "headers": {}})()
+
+    Transport(host="https://x", pool=Pool(), headers=dict, impersonate="team-a").request("GET", "/x", what="x")
+
+    assert sent[0]["Impersonate-User"] == "team-a"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
-from gitops_vg.gitstore import ApprovalRecord, RenderedTree, TreeSettings
+from gitops_vg.gitstore import ApprovalRecord, TreeSettings
 from gitops_vg.kube import ApiServer
 from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, PROTECTED_LABEL, Manifest
 from gitops_vg.placement.plan import LockEntry
@@ -55,6 +55,17 @@ def policy(name: str, *, kind: str = "Job", clusters: tuple[str, ...] = ("member
                      "metadata": metadata(name, namespace="ml"), "spec": spec})  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Tree:
+    """A committed tree, as the reconciler needs it."""
+
+    commit: str
+    manifests: tuple[Manifest, ...]
+    lock: dict[str, LockEntry]
+    settings: TreeSettings
+    approvals: tuple[ApprovalRecord, ...] = ()
+
+
 @dataclass
 class World:
     """A control plane and the tree that is committed for it."""
@@ -67,9 +78,9 @@ class World:
     settings: TreeSettings = field(default_factory=lambda: TreeSettings("test"))
 
     @property
-    def tree(self) -> RenderedTree:
+    def tree(self) -> Tree:
         manifests = tuple(sorted(self.manifests, key=lambda manifest: manifest.key))
-        return RenderedTree("c0ffee", manifests, self.lock, self.settings, tuple(self.approvals))
+        return Tree("c0ffee", manifests, self.lock, self.settings, tuple(self.approvals))
 
     def plan(self) -> SyncPlan:
         return make_plan(self.server, self.tree, load(self.server, fleet="test"), today=TODAY)
