@@ -151,12 +151,15 @@ def publish_fleet(
     *,
     snapshot_of: Callable[[Intents], Snapshot],
     source: str | None = None,
+    any_history: bool = False,
     clock: Clock = utc_now,
 ) -> tuple[PublishResult, Rendering]:
     """Render the intents of a commit and commit the result onto the rendered branch.
 
     Without `source` it is the checked-out commit, and uncommitted changes of the fleet's files or a branch that
-    has diverged from its upstream are refused. Raises InputError, GuardError, GitError, ClusterError.
+    has diverged from its upstream are refused. What was rendered last must come from a commit in the history of
+    this one, unless `any_history`: an older or a parallel source would undo somebody's change without a word.
+    Raises InputError, GuardError, GitError, ClusterError.
     """
     from gitops_vg.gitstore import policy_digest, publish, render_files
 
@@ -170,6 +173,8 @@ def publish_fleet(
     renderings: list[Rendering] = []
 
     def render(tree: RenderedTree | None) -> Mapping[str, bytes]:
+        if tree is not None and not any_history:
+            _refuse_other_history(repository, rendered_from=tree.source, source=source)
         rendering = decide(intents, snapshot, previous=tree.lock if tree is not None else {})
         renderings.append(rendering)
         files = render_files(intents, manifests=rendering.manifests, lock=rendering.lock, snapshot=snapshot)
@@ -184,6 +189,14 @@ def publish_fleet(
         subject=f"Render {intents.fleet.name} from {source[:12]}", render=render, policies=policy_digest(intents),
     )  # fmt: skip
     return result, renderings[-1]
+
+
+def _refuse_other_history(repository: Repository, *, rendered_from: str, source: str) -> None:
+    if rendered_from and not repository.is_ancestor(rendered_from, source):
+        raise GitError(
+            f"what is rendered was made from commit {rendered_from[:12]}, which is not in the history of {source[:12]}",
+            hint="fetch and merge it first; after a rewritten history publish once with --any-history",
+        )
 
 
 def _refuse_unclear_source(dirty: tuple[str, ...], *, ahead: int, behind: int) -> None:

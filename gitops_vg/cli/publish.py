@@ -14,10 +14,16 @@ from gitops_vg.cli.output import Session
 @fleet_option
 @server_options
 @snapshot_option
+@click.option("--any-history", is_flag=True, help="Publish even when what is rendered came from another history.")
 @output_option
 @click.pass_obj
 def command(
-    session: Session, root: Path, kubeconfig: str | None, context: str | None, snapshot_file: Path | None
+    session: Session,
+    root: Path,
+    kubeconfig: str | None,
+    context: str | None,
+    snapshot_file: Path | None,
+    any_history: bool,
 ) -> int:
     """Commit the rendered manifests of the committed intents to the rendered branch, and push it.
 
@@ -33,7 +39,7 @@ def command(
     fleet = FleetCommand(session, root, kubeconfig, context)
     repository = fleet.repository()
     result, rendering = pipeline.publish_fleet(
-        repository, snapshot_of=lambda intents: fleet.snapshot(intents, snapshot_file)
+        repository, snapshot_of=lambda intents: fleet.snapshot(intents, snapshot_file), any_history=any_history
     )
     if rendering.pending:
         waiting = count(rendering.pending, "workload waits", "workloads wait")

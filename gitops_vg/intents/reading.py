@@ -63,7 +63,7 @@ def read_fleet(root: FilePath) -> ReadResult:
     findings += raw.findings
     findings += unused(foreign, used=raw.used)
     findings += _twice(intents)
-    findings += _one_fleet(intents, root=root, findings=findings)
+    findings += _one_fleet(intents, findings=findings)
     if any(finding.is_error for finding in findings):
         return ReadResult(None, in_order(findings))
     return ReadResult(_fleet(intents), in_order(findings))
@@ -157,12 +157,11 @@ def _twice(intents: Iterable[Intent]) -> Iterable[Finding]:
                          "metadata.name")  # fmt: skip
 
 
-def _one_fleet(intents: Iterable[Intent], *, root: FilePath, findings: Iterable[Finding]) -> Iterable[Finding]:
+def _one_fleet(intents: Iterable[Intent], *, findings: Iterable[Finding]) -> Iterable[Finding]:
     fleets = [intent for intent in intents if isinstance(intent, Fleet)]
     broken = any(finding.at.file == FLEET_FILE for finding in findings)
     if not fleets and not broken:
-        where = "this folder" if root == FilePath() else str(root)
-        yield _error("GVG116", Location(FLEET_FILE), f"{where} is not a fleet: there is no kind Fleet in {FLEET_FILE}",
+        yield _error("GVG116", Location(FLEET_FILE), f"not a fleet: there is no kind Fleet in {FLEET_FILE}",
                      "run `gitops-vg init`, or name the folder with -C")  # fmt: skip
     for extra in fleets[1:]:
         yield _error("GVG116", extra.source(), f"a second Fleet, beside {fleets[0].source()}", "keep one")

@@ -228,3 +228,20 @@ def test_a_rendered_branch_that_somebody_changed_is_refused_whole(
         code, said = answer([command], capsys)
         assert code == 1
         assert "settings.json was changed by somebody else" in said["error"]["message"]
+
+
+def test_an_older_source_does_not_undo_what_a_newer_one_rendered(
+    fleet: Repository, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = fleet.source_commit()
+    path = fleet.root / "workloads/shop.yaml"
+    path.write_text(path.read_text().replace("shop:2.3", "shop:2.4"))
+    fleet.commit_all("newer")
+    assert run(["publish"]) == 0
+    subprocess.run(["git", "checkout", "-q", "-b", "older", first], check=True)
+
+    code, said = answer(["publish"], capsys)
+
+    assert code == 1
+    assert "is not in the history of" in said["error"]["message"]
+    assert run(["publish", "--any-history"]) == 0
