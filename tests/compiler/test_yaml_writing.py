@@ -206,3 +206,27 @@ def test_numbers_keep_every_digit(number: float) -> None:
 
     assert read == number
     assert math.copysign(1, read) == math.copysign(1, number)
+
+
+@pytest.mark.parametrize("length", [899, 900, 901, 1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("value", ["text", {"a": [1]}, ["a", {"b": 2}], {}, [], "two\nlines\n"])
+def test_a_key_of_any_length_reads_back(length: int, value: Any) -> None:
+    data = {"k" * length: value, "other": [{"k" * length: value}]}
+
+    text = dump_yaml(data)
+
+    assert yaml.safe_load(text) == data
+    assert in_yaml_1_2(text) == data
+
+
+def test_lists_in_lists_and_empty_things_read_back() -> None:
+    data = {"a": [[1, [2, []]], [[], {}], [{"b": [[3]]}]], "c": {}, "d": [], "e": {"f": {}}}
+
+    assert dump_yaml(data).startswith("a:\n- - 1\n  - - 2\n    - []\n")
+    assert yaml.safe_load(dump_yaml(data)) == data
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, b"bytes", object(), {"a": {1, 2}}, {1: "a"}])
+def test_what_json_cannot_hold_is_refused(value: Any) -> None:
+    with pytest.raises(TypeError):
+        dump_yaml({"a": value})
