@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -56,6 +57,18 @@ def server_options(function: Decorated) -> Decorated:
         help="Kubeconfig of karmada-apiserver (default: the Fleet's, the usual place, or in-cluster).",
     )
     return kubeconfig(context(function))
+
+
+def on_fleet(function: Callable[..., int]) -> Callable[..., int]:
+    """The options of every command that works on a fleet; the command gets a `FleetCommand` instead of them."""
+
+    def wrapped(session: Session, /, *, root: Path, kubeconfig: str | None, context: str | None, **rest: Any) -> int:
+        from gitops_vg.cli.fleets import FleetCommand
+
+        return function(FleetCommand(session, root, kubeconfig, context), **rest)
+
+    functools.update_wrapper(wrapped, function)
+    return fleet_option(server_options(output_option(click.pass_obj(wrapped))))
 
 
 def snapshot_option(function: Decorated) -> Decorated:

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from gitops_vg.cli.options import fleet_option, output_option, server_options, snapshot_option
-from gitops_vg.cli.output import Session
+from gitops_vg.cli.options import on_fleet, snapshot_option
+
+if TYPE_CHECKING:
+    from gitops_vg.cli.fleets import FleetCommand
 
 
 @click.command("plan", epilog="Example: gitops-vg plan --snapshot today.json -o json")
-@fleet_option
-@server_options
 @snapshot_option
-@output_option
-@click.pass_obj
-def command(
-    session: Session, root: Path, kubeconfig: str | None, context: str | None, snapshot_file: Path | None
-) -> int:
+@on_fleet
+def command(fleet: FleetCommand, *, snapshot_file: Path | None) -> int:
     """Show where every workload would run and why, and what publishing would change.
 
     Exit code 2 when the rendered branch would change, 0 when it would not. Nothing is written.
     """
     from gitops_vg import pipeline
-    from gitops_vg.cli.fleets import FleetCommand
     from gitops_vg.report import plan as report
     from gitops_vg.report import rendered
 
-    fleet = FleetCommand(session, root, kubeconfig, context)
     intents = fleet.intents()
     tree = fleet.previous_tree(intents)
     previous = tree.lock if tree is not None else {}
@@ -36,7 +32,7 @@ def command(
     before = tree.manifests if tree is not None else ()
     changes = rendered.tree_changes(before, rendering.manifests)
     lines = pipeline.destructive_lines(before, rendering.manifests)
-    session.emit(
+    fleet.session.emit(
         text=lambda style: "\n\n".join(
             [
                 report.as_text(rendering.plan, previous=previous, style=style),

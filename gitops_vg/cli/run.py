@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from gitops_vg.cli.options import fleet_option, output_option, server_options
-from gitops_vg.cli.output import Session
+from gitops_vg.cli.options import on_fleet
+
+if TYPE_CHECKING:
+    from gitops_vg.cli.fleets import FleetCommand
 
 
 @click.command("run", epilog="Example: gitops-vg run --follow origin/main --listen 0.0.0.0:8080")
-@fleet_option
-@server_options
 @click.option(
     "--follow", metavar="REMOTE/BRANCH", help="Take the intents from this remote branch (default: what is checked out)."
 )
@@ -27,27 +27,16 @@ from gitops_vg.cli.output import Session
     metavar="ADDRESS:PORT",
     help="Where probes and metrics answer.",
 )
-@output_option
-@click.pass_obj
-def command(
-    session: Session,
-    root: Path,
-    kubeconfig: str | None,
-    context: str | None,
-    follow: str | None,
-    poll: float,
-    listen: str,
-) -> int:
+@on_fleet
+def command(fleet: FleetCommand, *, follow: str | None, poll: float, listen: str) -> int:
     """Validate, plan, publish and sync continuously, and repair drift, until stopped.
 
     Watches the repository, the remote branch, the live objects and the capacity; gathers changes into batches
     (Fleet: batch.window, batch.max). /healthz, /readyz and /metrics answer at --listen. `-o json` logs JSON.
     """
-    from gitops_vg.cli.fleets import FleetCommand
     from gitops_vg.controller.run import Controller, RunSettings
     from gitops_vg.controller.stages import FleetStages
 
-    fleet = FleetCommand(session, root, kubeconfig, context)
     address, port = _address(listen)
     followed = _followed(follow)
     intents = fleet.intents()
@@ -56,13 +45,13 @@ def command(
     repository = fleet.repository()
     stages = FleetStages(repository, intents=intents, server=server, follow=followed)
     stages.fetch()
-    _log_to_stderr(as_json=session.format == "json")
+    _log_to_stderr(as_json=fleet.session.format == "json")
     settings = RunSettings.of(intents, poll=poll, address=address, port=port)
     controller = Controller(stages, server=server, folder=repository.git.top, settings=settings)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: controller.stop())
     controller.run(lambda: print(f"probes and metrics at http://{address}:{controller.port}", flush=True))
-    session.note("stopped")
+    fleet.session.note("stopped")
     return 0
 
 
