@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gitops_vg.compiler.interpreter import interpreter_customizations
@@ -11,20 +12,35 @@ from gitops_vg.compiler.prerequisites import cluster_labels, namespaces, priorit
 from gitops_vg.compiler.propagation import cluster_propagation_policy, propagation_policy
 from gitops_vg.compiler.raw import raw_manifests
 from gitops_vg.compiler.service import deployment, service
+from gitops_vg.errors import InputError
 from gitops_vg.intents.fleet import Intents
 from gitops_vg.intents.models import Fleet, Toleration, Workload
 from gitops_vg.objects import Manifest
 from gitops_vg.placement.plan import LockEntry, PlacementLock
 
 _POLICY_KIND = "ClusterPropagationPolicy"
+_NAME = re.compile(r"(?!\.{1,2}$)[A-Za-z0-9_.:@~-]*")
+"""One folder or file in the rendered tree, whatever the kind allows (RBAC has colons): never a way out of it."""
 
 
 def compile_manifests(intents: Intents, lock: PlacementLock) -> tuple[Manifest, ...]:
     """Everything that belongs into the control plane, sorted by identity.
 
     A workload without a place is not rendered: a policy that names no cluster would mean all of them.
+    Raises InputError for two sources of one object, and for a name that is none (rules have said so before).
     """
-    return tuple(sorted(_manifests(intents, lock), key=lambda manifest: manifest.key))
+    found = tuple(sorted(_manifests(intents, lock), key=lambda manifest: manifest.key))
+    for before, manifest in zip((None, *found), found, strict=False):
+        key = manifest.key
+        if before is not None and before.key == key:
+            raise InputError(
+                f"{key} comes from {before.origin} and from {manifest.origin}", findings=(), hint="keep one"
+            )
+        if not all(_NAME.fullmatch(part) for part in (f"{key.group}.{key.kind}", key.namespace, key.name)):
+            raise InputError(
+                f"{key} of {manifest.origin} has a name that no server takes", findings=(), hint="rename it"
+            )
+    return found
 
 
 def _manifests(intents: Intents, lock: PlacementLock) -> Iterator[Manifest]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from compiler_fleet import compiled, intents, spec_of, workload
 
+from gitops_vg.errors import InputError
 from gitops_vg.objects import MANAGED_BY_LABEL, Manifest
 
 TASK = "job: {tasks: [{name: main, image: 'train:1'}]}"
@@ -173,3 +174,32 @@ def test_a_service_with_ports_has_a_service_in_front(ports: str) -> None:
     if front is not None:
         assert front.body["spec"]["selector"] == {"app.kubernetes.io/name": "shop"}
         assert [port["port"] for port in front.body["spec"]["ports"]] == [8080, 9090]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: ../../evil}}",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: '..'}}",
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: 'a b'}}",
+        "{apiVersion: v1, kind: 'Foo/../x', metadata: {name: a}}",
+        "{apiVersion: 'ex/../ample/v1', kind: Foo, metadata: {name: a}}",
+        '{apiVersion: v1, kind: ConfigMap, metadata: {name: "a\\n"}}',
+    ],
+)
+def test_a_name_that_leads_out_of_the_tree_is_refused(body: str) -> None:
+    found = intents(workload(f"manifests:\n  inline:\n    - {body}", name="raw"))
+
+    with pytest.raises(InputError, match="has a name that no server takes"):
+        compiled(found)
+
+
+def test_two_sources_of_one_object_are_refused() -> None:
+    body = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: shop}}"
+    found = intents(
+        workload("service: {image: 'shop:1'}", name="shop"),
+        workload(f"manifests:\n  inline:\n    - {body}", name="raw"),
+    )
+
+    with pytest.raises(InputError, match=r"Deployment\.apps ml/shop comes from Workload ml/(raw|shop) and from"):
+        compiled(found)
