@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gitops_vg.intents.models import Workload
@@ -95,18 +96,32 @@ def _is_of_cluster(one: Workload, index: int) -> bool:
     return not kind.namespaced if kind is not None else str(one.raw[index]["kind"]) in _OF_CLUSTERS
 
 
+_KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")
+_API_VERSION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[0-9][a-z0-9]*")
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_SEGMENT = re.compile(r"(?!\.\.?$)[^/%]+")
+_FREELY_NAMED = "rbac.authorization.k8s.io"
+"""Roles may be called anything that fits into a path (`system:reader`)."""
+
+
 @rule(
     "GVG338",
-    title="a raw object that has no namespace",
-    wrong=_inline("{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: reader}}"),
-    right=_inline("{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: reader}}"),
+    title="a raw object has a name, kind or version that no API server takes",
+    wrong=_inline("{apiVersion: v1, kind: ConfigMap, metadata: {name: ../settings}, data: {mode: fast}}"),
+    right=_inline(_CONFIG),
 )
-def object_of_cluster(facts: Facts) -> Iterator[Problem]:
-    """A workload places objects of its namespace; one of the cluster itself would be given a namespace, and refused."""
+def unusable_name(facts: Facts) -> Iterator[Problem]:
+    """Names are part of URLs and of the rendered files' paths: one that is no name must get into neither."""
     for one, index, key in _objects(facts):
-        if _is_of_cluster(one, index) and key.group_kind not in _NEVER:
-            yield Problem(one.raw_at(index, ("kind",)), f"{key.kind} {key.name} has no namespace, so no workload can place "
-                          "it", "use a kind with a namespace, or bring it to the members by other means")  # fmt: skip
+        name_form = _SEGMENT if key.group == _FREELY_NAMED else _SUBDOMAIN
+        parts = (
+            (("apiVersion",), str(one.raw[index]["apiVersion"]), _API_VERSION, "write it as `group/v1`"),
+            (("kind",), key.kind, _KIND, "write a kind such as ConfigMap"),
+            (("metadata", "name"), key.name, name_form, "use lower-case letters, digits, - and ."),
+        )
+        for path, value, form, fix in parts:
+            if len(value) > 253 or not form.fullmatch(value):
+                yield Problem(one.raw_at(index, path), f"{value!r} is no {path[-1]} of an object", fix)
 
 
 @rule(
