@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Mapping
@@ -35,6 +36,7 @@ _NETWORK_SECONDS = 60.0
 _OFFLINE = ("Could not resolve host", "Could not read from remote", "unable to access", "Connection refused",
             "Connection timed out", "does not appear to be a git repository", "unable to connect", "early EOF",
             "unexpectedly", "hung up", "Timeout:")  # fmt: skip
+_PLACES = frozenset({"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"})
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
@@ -65,14 +67,15 @@ class Git:
         if self._repo.bare or self._repo.working_tree_dir is None:
             raise GitError(f"{path} is a bare repository", hint="work in a clone of it")
         self.top = Path(self._repo.working_tree_dir)
-        # Named outright: a hook that calls us has these set, for a repository that may be another one.
-        folder = Path(self._repo.git_dir)
-        self._place = {
-            "GIT_DIR": str(folder),
-            "GIT_COMMON_DIR": str(self._repo.common_dir),
-            "GIT_WORK_TREE": str(self.top),
-            "GIT_INDEX_FILE": str(folder / "index"),
-        }
+        self._place = _pinned(self._repo) if _PLACES & os.environ.keys() else {}
+        answer = self.ask("rev-parse", "--git-dir")
+        if "dubious ownership" in answer.said:
+            raise GitError(
+                f"{self.top} belongs to another user, whose settings git would follow",
+                hint=f"if you trust them, run `git config --global --add safe.directory {self.top}`",
+            )
+        if answer.status:
+            raise failure("rev-parse", answer)
 
     def ask(
         self, *arguments: str, stdin: bytes | None = None, extra: Mapping[str, str] | None = None, network: bool = False
@@ -115,6 +118,16 @@ class Git:
     def succeeds(self, *arguments: str) -> bool:
         """Whether the command says yes by its exit code."""
         return self.ask(*arguments).status == 0
+
+
+def _pinned(repo: git.Repo) -> dict[str, str]:
+    """The places of this very repository: inside a hook they are set, for a repository that may be another one.
+
+    Only then: with them git trusts the folder without asking whose it is.
+    """
+    folder = Path(repo.git_dir)
+    places = (folder, Path(repo.common_dir), Path(str(repo.working_tree_dir)), folder / "index")
+    return dict(zip(("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"), map(str, places), strict=True))
 
 
 def failure(command: str, answer: Answer, *, network: bool = False) -> GitError:

@@ -104,7 +104,7 @@ class Repository:
         answer = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         if not answer.status:
             return answer.output.decode().strip()
-        if self.git.succeeds("rev-parse", "--verify", "--quiet", "--end-of-options", ref) and ref != "HEAD":
+        if self.git.succeeds("rev-parse", "--verify", "--quiet", "--end-of-options", ref):
             raise GitError(f"{ref} names a commit that is not here", hint="run `git fsck`, or fetch it again")
         return None
 

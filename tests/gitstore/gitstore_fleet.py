@@ -52,7 +52,7 @@ def intents(*names: str) -> Intents:
                 "spec": {"service": {"replicas": 2, "image": "shop:1", "ports": [80]}},
             }
         )
-        for name in sorted(names)
+        for name in sorted(set(names))
     )  # fmt: skip
     return Intents(
         fleet=Fleet.model_validate({**API, "kind": "Fleet", "metadata": {"name": "test"}}),

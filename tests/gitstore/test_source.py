@@ -43,6 +43,22 @@ def test_a_repository_without_commits_is_refused(tmp_path: Path) -> None:
         Repository.open(tmp_path).source_state()
 
 
+def test_a_head_whose_commit_is_missing_is_damage_and_not_a_new_repository(repository: Repository) -> None:
+    (repository.root / ".git/refs/heads/main").write_text("f" * 40 + "\n")
+
+    with pytest.raises(GitError, match="HEAD names a commit that is not here"):
+        repository.source_commit()
+
+
+def test_a_repository_of_another_user_is_not_trusted(repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+
+    with pytest.raises(GitError, match="belongs to another user") as raised:
+        Repository.open(repository.root)
+
+    assert "safe.directory" in raised.value.hint
+
+
 def test_a_folder_behind_a_link_is_the_folder(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(repository.root)
 
