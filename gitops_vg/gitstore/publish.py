@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
 from gitops_vg import __version__
 from gitops_vg.errors import GitError, RaceLost
@@ -93,13 +94,23 @@ def _change(tree: RenderedTree | None, files: Mapping[str, bytes]) -> _Change | 
     if tree is not None and not removed and not differing.keys() - {SNAPSHOT}:
         return None  # A commit for moved capacity alone would be noise.
     added = tuple(sorted(differing.keys() - known.keys()))
-    foreign = sorted(set(tree.foreign) & set(added)) if tree is not None else []
-    if foreign:
+    for path in _in_the_way(tree.foreign if tree is not None else (), added):
         raise GitError(
-            f"the rendered branch has {foreign[0]}, which gitops-vg did not write",
+            f"the rendered branch has {path}, which gitops-vg did not write",
             hint="remove that file from the rendered branch; people's files belong elsewhere",
         )
     return _Change(differing, digests, added, tuple(sorted(differing.keys() & known.keys())), removed)
+
+
+def _in_the_way(foreign: Iterable[str], added: Iterable[str]) -> list[str]:
+    """People's files that ours would replace: the same path, a file where we need a folder, or the reverse."""
+    ours = set(added)
+    folders = {str(folder) for path in ours for folder in PurePosixPath(path).parents}
+    return [
+        path
+        for path in foreign
+        if path in ours or path in folders or any(str(folder) in ours for folder in PurePosixPath(path).parents)
+    ]
 
 
 def _commit(

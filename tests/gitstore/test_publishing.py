@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -104,14 +105,23 @@ def test_files_of_people_in_the_branch_are_left_alone_and_named(repository: Repo
     assert git(repository.root, "show", f"{BRANCH}:README of ours.md") == "why"
 
 
-def test_a_file_of_people_is_never_overwritten(repository: Repository) -> None:
+@pytest.mark.parametrize(
+    "path",
+    [
+        "manifests/web/deployment.apps/cart.yaml",
+        "manifests/web/propagationpolicy.policy.karmada.io/cart.yaml/notes.md",
+        "manifests/api",
+    ],
+)
+def test_a_file_of_people_is_never_replaced(repository: Repository, path: str) -> None:
     published(repository)
-    commit_by_hand(repository, {"manifests/web/deployment.apps/cart.yaml": "mine"})
+    commit_by_hand(repository, {path: "mine"})
+    new = {**files("shop", "cart"), "manifests/api/service/cart.yaml": b"apiVersion: v1\n"}
 
-    with pytest.raises(GitError, match=r"cart\.yaml, which gitops-vg did not write"):
-        published(repository, files("shop", "cart"))
+    with pytest.raises(GitError, match=f"has {re.escape(path)}, which gitops-vg did not write"):
+        published(repository, new)
 
-    assert git(repository.root, "show", f"{BRANCH}:manifests/web/deployment.apps/cart.yaml") == "mine"
+    assert git(repository.root, "show", f"{BRANCH}:{path}") == "mine"
 
 
 def test_the_working_tree_and_its_index_stay_as_they_are(repository: Repository) -> None:
