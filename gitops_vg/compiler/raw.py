@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gitops_vg.apis import catalog
+from gitops_vg.apis.scopes import is_of_cluster
 from gitops_vg.compiler import volcano
 from gitops_vg.compiler.labels import is_protected, metadata
 from gitops_vg.intents.models import Fleet, Workload
@@ -16,12 +16,6 @@ _VOLCANO = frozenset({volcano.JOB, volcano.CRON_JOB})
 def raw_manifests(workload: Workload, *, fleet: Fleet) -> tuple[Manifest, ...]:
     """The workload's own objects; what a server writes (status, uid, …) is left out."""
     return tuple(_manifest(dict(body), workload=workload, fleet=fleet) for body in workload.raw)
-
-
-def is_of_cluster(group_kind: GroupKind) -> bool:
-    """Whether objects of this kind have no namespace; kinds we do not know are taken for namespaced."""
-    known = catalog().of(group_kind)
-    return known is not None and not known.namespaced
 
 
 def _manifest(body: dict[str, Any], *, workload: Workload, fleet: Fleet) -> Manifest:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gitops_vg.apis.scopes import is_of_cluster
 from gitops_vg.intents.models import Workload
 from gitops_vg.objects import GroupKind, ObjectKey, key_of
 from gitops_vg.rules.examples import workload
 from gitops_vg.rules.facts import Facts
 from gitops_vg.rules.forms import is_reserved
-from gitops_vg.rules.podschema import kind_of, object_faults
+from gitops_vg.rules.podschema import object_faults
 from gitops_vg.rules.registry import Problem, rule
 
 _POLICY, _WORK, _BUS, _SCHEDULING = "policy.karmada.io", "work.karmada.io", "bus.volcano.sh", "scheduling.volcano.sh"
@@ -77,23 +78,10 @@ def foreign_namespace(facts: Facts) -> Iterator[Problem]:
     """
     for one, index, key in _objects(facts):
         at = one.raw_at(index, ("metadata", "namespace"))
-        if key.namespace and key.namespace != one.namespace and not _is_of_cluster(one, index):
+        if key.namespace and key.namespace != one.namespace and not is_of_cluster(key.group_kind):
             reserved = " (which belongs to the system)" if is_reserved(key.namespace) else ""
             yield Problem(at, f"{key.kind} {key.name} is in namespace {key.namespace}{reserved}, its workload in "
                           f"{one.namespace}", "use one namespace, or write a workload for each")  # fmt: skip
-
-
-_OF_CLUSTERS = frozenset({
-    "APIService", "CSIDriver", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "IngressClass",
-    "MutatingWebhookConfiguration", "PersistentVolume", "RuntimeClass", "StorageClass", "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
-})  # fmt: skip
-"""Kinds of Kubernetes that have no namespace, beside those we have schemas of."""
-
-
-def _is_of_cluster(one: Workload, index: int) -> bool:
-    kind = kind_of(one.raw[index])
-    return not kind.namespaced if kind is not None else str(one.raw[index]["kind"]) in _OF_CLUSTERS
 
 
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9]{0,62}")

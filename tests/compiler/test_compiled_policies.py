@@ -159,3 +159,25 @@ def test_no_policy_ever_names_no_cluster() -> None:
     for manifest in compiled(found).values():
         if manifest.key.group == "policy.karmada.io":
             assert manifest.body["spec"]["placement"]["clusterAffinity"]["clusterNames"]
+
+
+@pytest.mark.parametrize(
+    ("body", "of_cluster"),
+    [
+        ("{apiVersion: storage.k8s.io/v1, kind: StorageClass, metadata: {name: fast}}", True),
+        (
+            "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: foos.example.org}}",
+            True,
+        ),
+        ("{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: front}}", False),
+        ("{apiVersion: cert-manager.io/v1, kind: Certificate, metadata: {name: front}}", False),
+        ("{apiVersion: example.org/v1, kind: StorageClass, metadata: {name: not-that-one}}", False),
+    ],
+)
+def test_a_kind_without_namespace_is_known_even_without_its_schema(body: str, of_cluster: bool) -> None:
+    found = [one for one in compiled(intents(raw(body))).values() if one.origin == "Workload web/legacy"]
+
+    policies = [one.key.kind for one in found if one.key.group == "policy.karmada.io"]
+
+    assert policies == (["ClusterPropagationPolicy"] if of_cluster else ["PropagationPolicy"])
+    assert {one.key.namespace for one in found} == ({""} if of_cluster else {"web"})
