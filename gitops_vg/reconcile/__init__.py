@@ -1,9 +1,10 @@
 """Keeps the control plane equal to the committed tree: plan, guard, execute, drift."""
 
+from gitops_vg.reconcile.actions import Action, ActionKind, Problem, SyncPlan
 from gitops_vg.reconcile.drift import BindingState, DriftReport, binding_states, find_drift
 from gitops_vg.reconcile.execute import Failure, SyncResult, execute
 from gitops_vg.reconcile.guard import over_budget
-from gitops_vg.reconcile.plan import Action, ActionKind, Problem, SyncPlan, make_plan
+from gitops_vg.reconcile.plan import make_plan
 from gitops_vg.reconcile.records import Inventory, Record, load, save
 
 __all__ = [

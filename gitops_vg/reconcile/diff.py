@@ -47,18 +47,19 @@ def changes(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> tuple[FieldCh
     return tuple(
         FieldChange(
             path,
-            _hidden(path, before) if hide else before,
-            _hidden(path, after) if hide else after,
+            _hidden(path, before, "live") if hide else before,
+            _hidden(path, after, "Git") if hide else after,
             _owner_of(path, owners),
         )
         for path, before, after in found
     )
 
 
-def _hidden(path: str, value: Any) -> Any:
+def _hidden(path: str, value: Any, where: str) -> Any:
+    """Only that a value is there: even a digest of a short password gives it away."""
     if value is None or not path.startswith((".data", ".stringData")):
         return value
-    return f"(hidden, {hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:8]})"
+    return f"(hidden, the value of {where})"
 
 
 def _compare(live: Any, wanted: Any, path: str) -> Iterator[tuple[str, Any, Any]]:
@@ -105,6 +106,58 @@ def _same_quantity(first: Any, second: Any) -> bool:
         return parse_quantity(first) == parse_quantity(second)
     except ValueError:
         return False
+
+
+# ---------------------------------------------------------------- what we declared once
+
+
+def applied_by_us(live: Mapping[str, Any]) -> bool:
+    """Whether we have ever applied this very object."""
+    return bool(_our_fields(live))
+
+
+def left_fields(live: Mapping[str, Any], applied: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    """Fields that an apply would give up and that stay nevertheless, since others own them too.
+
+    A dry run shows no difference there: Git does not have the field, the object keeps it.
+    """
+    before, after = set(_leaves(_our_fields(live), ())), set(_leaves(_our_fields(applied), ()))
+    owners = [owner for owner in _owners(live) if owner[0] != FIELD_MANAGER]
+    found = []
+    for names in sorted(before - after):
+        value = _value_at(applied, names)
+        if value is not None:
+            path = "".join(f".{name}" if "." not in name else f'["{name}"]' for name in names)
+            hidden = _hidden(path, value, "live") if live.get("kind") == "Secret" else value
+            found.append(FieldChange(path, hidden, None, _owner_of(path, owners)))
+    return tuple(found)
+
+
+def _our_fields(live: Mapping[str, Any]) -> Mapping[str, Any]:
+    for entry in live.get("metadata", {}).get("managedFields") or ():
+        if entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply":
+            return entry.get("fieldsV1") or {"f:": {}}
+    return {}
+
+
+def _leaves(fields: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Paths of plain fields; items of lists are compared by their list."""
+    for name, inner in fields.items():
+        if name.startswith("f:"):
+            step = (*path, name[2:])
+            plain = {key: value for key, value in inner.items() if key.startswith("f:")}
+            if plain:
+                yield from _leaves(plain, step)
+            else:
+                yield step
+
+
+def _value_at(body: Any, names: tuple[str, ...]) -> Any:
+    for name in names:
+        if not isinstance(body, Mapping):
+            return None
+        body = body.get(name)
+    return body
 
 
 # ---------------------------------------------------------------- who wrote a field

@@ -5,33 +5,28 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Protocol
+from typing import Any
 
 from gitops_vg.errors import ClusterError, KindMissing
 from gitops_vg.objects import GroupKind, Manifest, ObjectKey, key_of
 from gitops_vg.placement.plan import Assignments, LockEntry
+from gitops_vg.reconcile.actions import ActionKind, Problem
 from gitops_vg.reconcile.desired import DesiredTree
 from gitops_vg.reconcile.diff import FieldChange
-from gitops_vg.reconcile.execute import binding_key
-from gitops_vg.reconcile.plan import ActionKind, Problem, make_plan
+from gitops_vg.reconcile.plan import Server, make_plan
 from gitops_vg.reconcile.records import Inventory
+from gitops_vg.reconcile.running import binding_key
 
 Live = dict[str, Any]
 _BINDINGS = GroupKind("work.karmada.io", "ResourceBinding")
 
 
-class Server(Protocol):
-    """The part of an API server that looking for drift needs."""
-
-    def list(self, group_kind: GroupKind, *, namespace: str = "", label_selector: str = "") -> list[Live]: ...
-    def apply(self, manifest: Manifest, *, dry_run: bool = False, force: bool = True) -> Live: ...
-    def serves(self, group_kind: GroupKind) -> bool: ...
-    def require_karmada(self) -> None: ...
-
-
 @dataclass(frozen=True)
 class Drifted:
-    """An object that is not as Git says: `what` is `changed`, `missing` or `left behind`."""
+    """An object that is not as Git says: `what` is `changed`, `missing`, `left behind` or `left fields`.
+
+    Left fields are ones that Git dropped and that another manager keeps alive.
+    """
 
     key: ObjectKey
     what: str
@@ -88,6 +83,7 @@ def find_drift(server: Server, tree: DesiredTree, inventory: Inventory, *, today
             drifted.append(Drifted(action.key, "left behind"))
         elif action.changes:
             drifted.append(Drifted(action.key, "changed", action.changes))
+    drifted += [Drifted(key, "left fields", fields) for key, fields in plan.left_fields]
     problems = list(plan.problems)
     try:
         bindings = tuple(binding_states(server, tree))
@@ -148,6 +144,11 @@ def _trouble(body: Live | None) -> str:
     """What Karmada says is wrong, "" for nothing."""
     if body is None:
         return "no binding: no policy has claimed it yet"
+    status = body.get("status") or {}
+    if status.get("schedulerObservedGeneration", body["metadata"].get("generation")) != body["metadata"].get(
+        "generation"
+    ):
+        return "not scheduled anew since it changed"
     conditions = {item["type"]: item for item in (body.get("status") or {}).get("conditions") or ()}
     scheduled, applied = conditions.get("Scheduled"), conditions.get("FullyApplied")
     if scheduled is None:

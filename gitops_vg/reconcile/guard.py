@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gitops_vg.gitstore import TreeSettings
-from gitops_vg.objects import PROTECTED_LABEL, GroupKind, ObjectKey
+from gitops_vg.objects import PROTECTED_LABEL, ObjectKey
+from gitops_vg.reconcile.running import ended
 
-_AUTOMATIC = frozenset({("ConfigMap", "kube-root-ca.crt"), ("ServiceAccount", "default")})
-"""What every namespace gets by itself."""
 _ALWAYS_FREE = 3
 """Deletions that a share never forbids: a workload with its service and its policy."""
-_RUNNING_PHASES = frozenset({"Pending", "Running", "Restarting", "Completing", "Aborting", "Terminating"})
 
 
 @dataclass(frozen=True)
@@ -23,28 +21,23 @@ class Destruction:
     kind: str
     key: ObjectKey
     live: Mapping[str, Any]
+    work: str = ""
+    """What runs because of it, "" for nothing."""
 
 
-def holds(
-    destructions: Sequence[Destruction],
-    *,
-    settings: TreeSettings,
-    total: int,
-    live: Mapping[ObjectKey, Mapping[str, Any]],
-    owned: Iterable[ObjectKey],
-    empty: bool,
-) -> Iterator[str]:
+def holds(destructions: Sequence[Destruction], *, settings: TreeSettings, total: int, empty: bool) -> Iterator[str]:
     """Why these must not happen without an Approval; nothing when they may."""
-    ours = set(owned)
     for item in destructions:
         if item.kind == "unprotect":
             yield f"{item.key} would lose its protection against deletion"
         elif item.kind == "delete" and _protected(item.live):
             yield f"{item.key} is protected ({PROTECTED_LABEL}=Always)"
-        if item.kind in ("delete", "recreate") and (work := _running(item.live)):
-            yield f"{item.key} {'would be stopped and run again' if item.kind == 'recreate' else 'is running'} ({work})"
-        if item.kind == "delete" and item.key.group_kind == GroupKind("", "Namespace"):
-            yield from _foreign_content(item.key.name, live=live, ours=ours)
+        if item.kind == "delete" and item.work:
+            yield f"{item.key} is running ({item.work})"
+        if item.kind == "recreate" and item.work:
+            yield f"{item.key} would be stopped and run again ({item.work})"
+        elif item.kind == "recreate" and (how := ended(item.live)):
+            yield f"{item.key} has ended ({how}) and would run again"
     removed = sum(item.kind in ("delete", "recreate") for item in destructions)
     if empty and removed:
         yield "the rendered tree is empty: everything would be deleted"
@@ -67,24 +60,3 @@ def over_budget(removed: int, *, settings: TreeSettings, total: int) -> Iterator
 
 def _protected(body: Mapping[str, Any]) -> bool:
     return bool((body.get("metadata", {}).get("labels") or {}).get(PROTECTED_LABEL) == "Always")
-
-
-def _running(body: Mapping[str, Any]) -> str:
-    """What runs because of this object, "" for nothing."""
-    status = body.get("status") or {}
-    state = status.get("state")
-    if body.get("kind") == "Job" and isinstance(state, dict) and state.get("phase") in _RUNNING_PHASES:
-        return f"phase {state['phase']}"
-    if body.get("kind") == "Queue" and (jobs := (status.get("running") or 0) + (status.get("inqueue") or 0)):
-        return f"{jobs} jobs in it"
-    ready = status.get("readyReplicas")
-    return f"{ready} ready replicas" if ready else ""
-
-
-def _foreign_content(
-    namespace: str, *, live: Mapping[ObjectKey, Mapping[str, Any]], ours: set[ObjectKey]
-) -> Iterator[str]:
-    for key in sorted(live):
-        if key.namespace == namespace and key not in ours and (key.kind, key.name) not in _AUTOMATIC:
-            yield f"Namespace {namespace} holds {key}, which is not ours"
-            return

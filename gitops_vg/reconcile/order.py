@@ -6,23 +6,25 @@ member, one that lands before its policy may be claimed by a broader one for goo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gitops_vg.objects import GroupKind, Manifest, ObjectKey
 
 _KARMADA = "policy.karmada.io"
+NAMESPACE = GroupKind("", "Namespace")
+QUEUE = GroupKind("scheduling.volcano.sh", "Queue")
 _STAGES: tuple[tuple[GroupKind, ...], ...] = (
     (
         GroupKind("config.karmada.io", "ResourceInterpreterCustomization"),
         GroupKind("cluster.karmada.io", "Cluster"),
         GroupKind("apiextensions.k8s.io", "CustomResourceDefinition"),
     ),
-    (GroupKind("", "Namespace"),),
+    (NAMESPACE,),
     (GroupKind(_KARMADA, "ClusterOverridePolicy"), GroupKind(_KARMADA, "OverridePolicy")),
     (GroupKind(_KARMADA, "ClusterPropagationPolicy"),),
     (GroupKind("scheduling.k8s.io", "PriorityClass"),),
-    (GroupKind("scheduling.volcano.sh", "Queue"),),
+    (QUEUE,),
     (GroupKind(_KARMADA, "PropagationPolicy"),),
     (
         GroupKind("", "ServiceAccount"),
@@ -34,13 +36,18 @@ _STAGES: tuple[tuple[GroupKind, ...], ...] = (
     ),
 )
 _RANK = {kind: rank for rank, kinds in enumerate(_STAGES) for kind in kinds}
-WORKLOADS = len(_STAGES)
-"""The last stage: everything that is not named above."""
+_LAST = len(_STAGES)
+"""The stage of everything that is not named above: workloads."""
 
 
 def stage(key: ObjectKey) -> int:
     """The stage in which an object is applied, from 0."""
-    return _RANK.get(key.group_kind, WORKLOADS)
+    return _RANK.get(key.group_kind, _LAST)
+
+
+def is_content(key: ObjectKey) -> bool:
+    """A workload or what it uses: deleted before everything that brings it to clusters."""
+    return stage(key) >= _LAST - 1
 
 
 def is_policy(key: ObjectKey) -> bool:
@@ -48,9 +55,44 @@ def is_policy(key: ObjectKey) -> bool:
     return key.group == _KARMADA
 
 
-def depth(manifest: Manifest, *, queues: Mapping[str, Any]) -> int:
+def depth(manifest: Manifest | None, *, queues: Mapping[str, Manifest | None]) -> int:
     """How deep a queue lies below root: a parent is applied before its children."""
-    below, name = 0, manifest.body.get("spec", {}).get("parent")
-    while isinstance(name, str) and name in queues and below < 10:
-        below, name = below + 1, queues[name]
+    below = 0
+    while manifest is not None and below < len(queues):
+        manifest = queues.get(_spec(manifest).get("parent", ""))
+        below += manifest is not None
     return below
+
+
+def needs(manifest: Manifest, other: Manifest) -> bool:
+    """Whether an object cannot do without another: its namespace, its policy, its queue, its priority class."""
+    mine, theirs, spec = manifest.key, other.key, _spec(manifest)
+    if theirs.group_kind == NAMESPACE:
+        return bool(theirs.name == mine.namespace)
+    if theirs.group_kind == QUEUE:
+        return theirs.name in (spec.get("queue"), spec.get("parent"))
+    if theirs.kind == "PriorityClass":
+        return theirs.name == spec.get("priorityClassName")
+    if theirs.kind in ("PropagationPolicy", "ClusterPropagationPolicy") and not is_policy(mine):
+        return any(_selects(selector, mine, within=theirs.namespace) for selector in _selectors(other))
+    return False
+
+
+def _selectors(policy: Manifest) -> Iterator[Mapping[str, Any]]:
+    for selector in _spec(policy).get("resourceSelectors") or ():
+        if isinstance(selector, Mapping):
+            yield selector
+
+
+def _selects(selector: Mapping[str, Any], key: ObjectKey, *, within: str) -> bool:
+    """Whether a policy's selector names this object (we write names, never label selectors)."""
+    group = str(selector.get("apiVersion", "")).rpartition("/")[0]
+    return bool(
+        (group, selector.get("kind"), selector.get("name")) == (key.group, key.kind, key.name)
+        and (within or selector.get("namespace", "")) == key.namespace
+    )
+
+
+def _spec(manifest: Manifest) -> Mapping[str, Any]:
+    spec = manifest.body.get("spec")
+    return spec if isinstance(spec, Mapping) else {}

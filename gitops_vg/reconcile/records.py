@@ -9,16 +9,20 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from gitops_vg.errors import AlreadyExists, ClusterError, GitopsVgError, VersionConflict
+from gitops_vg.errors import AlreadyExists, ClusterError, GitopsVgError, NotFound, VersionConflict
 from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, Manifest, ObjectKey
 
 NAMESPACE = "gitops-vg-system"
 _LARGEST = 1_000_000
-"""Bytes that a ConfigMap may hold; compressed this is enough for about 30,000 objects."""
+"""Bytes that a ConfigMap may hold, before base64; compressed this is enough for about 14,000 objects."""
+_COMMIT = "gitops-vg.io/commit"
+"""Annotation of the inventory: the rendered commit that was last synced."""
+_RUN = "gitops-vg.io/run"
 
 
 class Storage(Protocol):
@@ -35,12 +39,14 @@ class Record:
     """One object of ours. `applied` is the digest of the manifest, `seen` that of the live content after it.
 
     While both still hold, nothing has to be asked. `finished` is set once a job has ended: it is never run again.
+    `repairs` counts how often a change by others was taken back since Git last changed the manifest.
     """
 
     uid: str = ""
     applied: str = ""
     seen: str = ""
     finished: bool = False
+    repairs: int = 0
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,8 @@ class Inventory:
     records: Mapping[ObjectKey, Record] = field(default_factory=dict)
     version: str = ""
     uid: str = ""
+    marks: Mapping[str, str] = field(default_factory=dict)
+    """Annotations that say which run wrote it last, and of which commit."""
 
     @property
     def key(self) -> ObjectKey:
@@ -75,11 +83,12 @@ def load(server: Storage, *, fleet: str) -> Inventory:
             hint="restore it from a backup, or delete it: everything in Git is then adopted again, nothing is deleted",
         ) from None
     metadata = body["metadata"]
-    return Inventory(fleet, records, metadata["resourceVersion"], metadata["uid"])
+    marks = {name: text for name, text in (metadata.get("annotations") or {}).items() if name in (_COMMIT, _RUN)}
+    return Inventory(fleet, records, metadata["resourceVersion"], metadata["uid"], marks)
 
 
 def _record(entry: Mapping[str, Any]) -> Record:
-    return Record(entry["uid"], entry["applied"], entry["seen"], entry["finished"])
+    return Record(entry["uid"], entry["applied"], entry["seen"], entry["finished"], entry.get("repairs", 0))
 
 
 def save(server: Storage, inventory: Inventory, records: Mapping[ObjectKey, Record]) -> Inventory:
@@ -89,28 +98,34 @@ def save(server: Storage, inventory: Inventory, records: Mapping[ObjectKey, Reco
     """
     if records == inventory.records and inventory.version:
         return inventory
-    entries = [
-        {
-            "key": list(key),
-            "uid": record.uid,
-            "applied": record.applied,
-            "seen": record.seen,
-            "finished": record.finished,
-        }
-        for key, record in sorted(records.items())
-    ]
-    content = base64.b64encode(gzip.compress(json.dumps(entries, separators=(",", ":")).encode(), mtime=0)).decode()
-    if len(content) > _LARGEST:
-        raise GitopsVgError(
-            f"the inventory of {len(records)} objects does not fit into one ConfigMap", hint="split the fleet in two"
-        )
+    return _write(server, inventory, records)
+
+
+def claim(server: Storage, inventory: Inventory, records: Mapping[ObjectKey, Record], *, commit: str = "") -> Inventory:
+    """Write the records before the first change of a sync, in any case.
+
+    A mark of this one run makes it a new version: of two syncs that read the same inventory, only one goes on.
+    Raises GitopsVgError for the other.
+    """
+    return _write(server, inventory, records, annotations={_COMMIT: commit, _RUN: uuid.uuid4().hex})
+
+
+def _write(
+    server: Storage,
+    inventory: Inventory,
+    records: Mapping[ObjectKey, Record],
+    *,
+    annotations: Mapping[str, str] | None = None,
+) -> Inventory:
+    marks = dict(inventory.marks if annotations is None else annotations)
     body: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {
             "name": inventory.key.name, "namespace": NAMESPACE, "labels": {MANAGED_BY_LABEL: FIELD_MANAGER},
+            **({"annotations": marks} if marks else {}),
         },
-        "binaryData": {"records": content},
+        "binaryData": {"records": _packed(records)},
     }  # fmt: skip
     try:
         if inventory.version:
@@ -119,13 +134,36 @@ def save(server: Storage, inventory: Inventory, records: Mapping[ObjectKey, Reco
         else:
             server.apply(_namespace())
             written = server.create(body)
-    except (VersionConflict, AlreadyExists):
+    except (VersionConflict, AlreadyExists, NotFound):
         raise GitopsVgError(
             "another sync of this fleet is running: its inventory changed meanwhile",
             hint="let it finish and try again; two `gitops-vg run` must not share a fleet",
         ) from None
     metadata = written["metadata"]
-    return replace(inventory, records=dict(records), version=metadata["resourceVersion"], uid=metadata["uid"])
+    return replace(
+        inventory, records=dict(records), version=metadata["resourceVersion"], uid=metadata["uid"], marks=marks
+    )
+
+
+def _packed(records: Mapping[ObjectKey, Record]) -> str:
+    """Raises GitopsVgError for more than one ConfigMap can hold."""
+    entries = [
+        {
+            "key": list(key),
+            "uid": record.uid,
+            "applied": record.applied,
+            "seen": record.seen,
+            "finished": record.finished,
+            **({"repairs": record.repairs} if record.repairs else {}),
+        }
+        for key, record in sorted(records.items())
+    ]
+    content = gzip.compress(json.dumps(entries, separators=(",", ":")).encode(), mtime=0)
+    if len(content) > _LARGEST:
+        raise GitopsVgError(
+            f"the inventory of {len(records)} objects does not fit into one ConfigMap", hint="split the fleet in two"
+        )
+    return base64.b64encode(content).decode()
 
 
 def _namespace() -> Manifest:
