@@ -137,7 +137,8 @@ def _message(subject: str, change: _Change, *, source: str, policies: str) -> st
 def _catch_up(repository: Repository, *, branch: str, remote: str) -> str | None:
     """Bring the local branch to the remote's; gives the remote's commit.
 
-    A commit of ours that lost the race is dropped: it is derived, and is made anew on top.
+    A commit of ours that lost the race is dropped: it is derived, and is made anew on top. Raises GitError,
+    before the local branch moves, for a remote branch that is no whole rendered tree.
     """
     theirs = repository.fetch(remote, branch)
     ours = repository.branch_commit(branch)
@@ -148,5 +149,6 @@ def _catch_up(repository: Repository, *, branch: str, remote: str) -> str | None
             f"the branch {branch} and {remote}/{branch} have diverged, and the local commits are not gitops-vg's",
             hint=f"look at them, then run `git branch -f {branch} {theirs[:12]}` to follow the remote",
         )
+    repository.read_tree(theirs)
     repository.move_branch(branch, new=theirs, old=ours)
     return theirs

@@ -201,6 +201,50 @@ def test_our_own_unpushed_commit_gives_way_to_the_remote(repository: Repository,
     assert set(tree_of(repository).lock) == {"web/shop", "web/mine"}
 
 
+@pytest.mark.parametrize("broken", [{"MANIFEST.json": None}, {"settings.json": "{}"}])
+def test_a_damaged_branch_of_the_remote_does_not_replace_the_whole_one_here(
+    repository: Repository, remote: Path, tmp_path: Path, broken: dict[str, str | None]
+) -> None:
+    published(repository, files("shop"), remote="origin")
+    mine = repository.branch_commit(BRANCH)
+    other = clone(remote, tmp_path / "other")
+    git(other.root, "branch", BRANCH, f"origin/{BRANCH}")
+    commit_by_hand(other, broken)
+    git(other.root, "push", "--quiet", "origin", BRANCH)
+
+    with pytest.raises(GitError, match=r"is no rendered tree|is not whole"):
+        published(repository, files("shop", "cart"), remote="origin")
+
+    assert repository.branch_commit(BRANCH) == mine
+
+
+def test_a_branch_that_was_forced_to_something_else_is_refused(
+    repository: Repository, remote: Path, tmp_path: Path
+) -> None:
+    published(repository, files("shop"), remote="origin")
+    mine = repository.branch_commit(BRANCH)
+    git(repository.root, "push", "--quiet", "--force", "origin", f"main:{BRANCH}")
+
+    with pytest.raises(GitError, match="is no rendered tree"):
+        published(repository, files("shop", "cart"), remote="origin")
+
+    assert repository.branch_commit(BRANCH) == mine
+    assert commit_of(remote) == git(repository.root, "rev-parse", "main")
+
+
+def test_a_branch_of_the_remote_that_was_taken_back_is_brought_forward_again(
+    repository: Repository, remote: Path
+) -> None:
+    first = published(repository, files("shop"), remote="origin")
+    second = published(repository, files("shop", "cart"), remote="origin")
+    git(repository.root, "push", "--quiet", "--force", "origin", f"{first.commit}:refs/heads/{BRANCH}")
+
+    result = published(repository, files("shop", "cart"), remote="origin")
+
+    assert (result.commit, result.pushed) == ("", True)
+    assert commit_of(remote) == second.commit
+
+
 @pytest.mark.parametrize("name", ["upstream", "../origin.git", "ext::sh -c id", "--upload-pack=id", "https://x/y", ""])
 def test_only_a_remote_of_the_repository_is_spoken_to(repository: Repository, remote: Path, name: str) -> None:
     with pytest.raises(GitError, match="is no remote of this repository") as raised:
