@@ -6,6 +6,7 @@ from gitops_vg.reconcile.execute import Failure, SyncResult, execute
 from gitops_vg.reconcile.guard import over_budget
 from gitops_vg.reconcile.plan import make_plan
 from gitops_vg.reconcile.records import Inventory, Record, load, save
+from gitops_vg.reconcile.settling import wait_for_bindings
 
 __all__ = [
     "Action",
@@ -25,4 +26,5 @@ __all__ = [
     "make_plan",
     "over_budget",
     "save",
+    "wait_for_bindings",
 ]

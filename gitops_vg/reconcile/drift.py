@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Protocol
 
 from gitops_vg.errors import ClusterError, KindMissing
 from gitops_vg.objects import GroupKind, Manifest, ObjectKey, key_of
@@ -13,12 +13,20 @@ from gitops_vg.placement.plan import Assignments, LockEntry
 from gitops_vg.reconcile.actions import ActionKind, Problem
 from gitops_vg.reconcile.desired import DesiredTree
 from gitops_vg.reconcile.diff import FieldChange
+from gitops_vg.reconcile.health import phases, trouble
 from gitops_vg.reconcile.plan import Server, make_plan
 from gitops_vg.reconcile.records import Inventory
 from gitops_vg.reconcile.running import binding_key
 
 Live = dict[str, Any]
-_BINDINGS = GroupKind("work.karmada.io", "ResourceBinding")
+_BINDINGS = (GroupKind("work.karmada.io", "ResourceBinding"), GroupKind("work.karmada.io", "ClusterResourceBinding"))
+_OF_WORKLOAD = "workload-"
+
+
+class Lister(Protocol):
+    """The part of an API server that looking at bindings needs."""
+
+    def list(self, group_kind: GroupKind, *, namespace: str = "", label_selector: str = "") -> list[Live]: ...
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,8 @@ class BindingState:
     wanted: Assignments
     found: Assignments | None
     trouble: str = ""
+    phase: str = ""
+    """What the clusters say of a job ("Pending in cluster-1"), "" for what has no phase."""
 
     @property
     def differs(self) -> bool:
@@ -87,40 +97,74 @@ def find_drift(server: Server, tree: DesiredTree, inventory: Inventory, *, today
     problems = list(plan.problems)
     try:
         bindings = tuple(binding_states(server, tree))
+        shared = tuple(state for state in shared_states(server, tree) if state.found is not None and state.differs)
     except ClusterError as error:
-        bindings = ()
+        bindings = shared = ()
         problems.append(Problem(None, error.message, error.hint))
-    return DriftReport(tuple(sorted(drifted, key=lambda item: item.key)), bindings, tuple(problems))
+    return DriftReport(tuple(sorted(drifted, key=lambda item: item.key)), (*bindings, *shared), tuple(problems))
 
 
-def binding_states(server: Server, tree: DesiredTree) -> Iterator[BindingState]:
+def binding_states(server: Lister, tree: DesiredTree) -> Iterator[BindingState]:
     """The binding of each propagated object of each placed workload, beside the lock. Raises ClusterError."""
-    try:
-        found = {key_of(body): body for body in server.list(_BINDINGS)}
-    except KindMissing:
-        found = {}
+    found = _bindings(server, _BINDINGS)
     owners = _workloads(tree)
     for manifest in tree.manifests:
         key = manifest.key
         workload = owners.get((manifest.api_version, key.kind, key.namespace, key.name))
-        if workload is None:
+        if workload is not None:
+            yield _state(workload, key, _wanted(tree.lock[workload], manifest), found.get(binding_key(key)))
+
+
+def shared_states(server: Lister, tree: DesiredTree) -> Iterator[BindingState]:
+    """The same for objects of no workload (queues, priority classes), beside the policy in Git. Raises ClusterError."""
+    found = _bindings(server, _BINDINGS[1:])
+    for policy in tree.manifests:
+        if policy.key.kind != "ClusterPropagationPolicy" or _workload_of(policy, tree) is not None:
             continue
-        entry = tree.lock[workload]
-        body = found.get(binding_key(key))
-        wanted = _wanted(entry, manifest)
-        yield BindingState(workload, key, wanted, _clusters(body, wanted=wanted), _trouble(body))
+        names = (policy.body["spec"].get("placement") or {}).get("clusterAffinity", {}).get("clusterNames") or ()
+        for selector in policy.body["spec"]["resourceSelectors"]:
+            group = selector["apiVersion"].rpartition("/")[0]
+            key = ObjectKey(group, selector["kind"], "", selector["name"])
+            yield _state(policy.origin or str(key), key, dict.fromkeys(names, 0), found.get(binding_key(key)))
+
+
+def _bindings(server: Lister, kinds: Iterable[GroupKind]) -> dict[ObjectKey, Live]:
+    found: dict[ObjectKey, Live] = {}
+    for kind in kinds:
+        try:
+            found |= {key_of(body): body for body in server.list(kind)}
+        except KindMissing:
+            continue
+    return found
+
+
+def _state(workload: str, key: ObjectKey, wanted: Assignments, body: Live | None) -> BindingState:
+    return BindingState(workload, key, wanted, _clusters(body, wanted=wanted), trouble(body), phases(body))
 
 
 def _workloads(tree: DesiredTree) -> dict[tuple[str, str, str, str], str]:
     """The workload of each object: the one whose policy selects it."""
     owners = {}
     for policy in tree.manifests:
-        workload = f"{policy.key.namespace}/{policy.key.name}"
-        if policy.key.kind != "PropagationPolicy" or workload not in tree.lock:
+        workload = _workload_of(policy, tree)
+        if workload is None:
             continue
         for selector in policy.body["spec"]["resourceSelectors"]:
-            owners[selector["apiVersion"], selector["kind"], policy.key.namespace, selector["name"]] = workload
+            place = policy.key.namespace
+            owners[selector["apiVersion"], selector["kind"], place, selector["name"]] = workload
     return owners
+
+
+def _workload_of(policy: Manifest, tree: DesiredTree) -> str | None:
+    """The workload that a policy places; None for anything else."""
+    if policy.key.kind == "PropagationPolicy":
+        name = f"{policy.key.namespace}/{policy.key.name}"
+    elif policy.key.kind == "ClusterPropagationPolicy" and policy.key.name.startswith(_OF_WORKLOAD):
+        # Its objects without a namespace have a policy of their own: workload-<namespace>.<name>.
+        name = policy.key.name.removeprefix(_OF_WORKLOAD).replace(".", "/", 1)
+    else:
+        return None
+    return name if name in tree.lock else None
 
 
 def _wanted(entry: LockEntry, manifest: Manifest) -> Assignments:
@@ -138,36 +182,3 @@ def _clusters(body: Live | None, *, wanted: Assignments) -> Assignments | None:
         target["name"]: target.get("replicas", 0) if divided else 0
         for target in body.get("spec", {}).get("clusters") or ()
     }
-
-
-def _trouble(body: Live | None) -> str:
-    """What Karmada says is wrong, "" for nothing."""
-    if body is None:
-        return "no binding: no policy has claimed it yet"
-    status = body.get("status") or {}
-    if status.get("schedulerObservedGeneration", body["metadata"].get("generation")) != body["metadata"].get(
-        "generation"
-    ):
-        return "not scheduled anew since it changed"
-    conditions = {item["type"]: item for item in (body.get("status") or {}).get("conditions") or ()}
-    scheduled, applied = conditions.get("Scheduled"), conditions.get("FullyApplied")
-    if scheduled is None:
-        return "not scheduled yet"
-    if scheduled["status"] != "True":
-        return f"{scheduled.get('reason', 'not scheduled')}: {scheduled.get('message', '')}".strip(": ")
-    if applied is None:
-        # An override on a path that does not exist leaves exactly this, and nothing else anywhere.
-        return "scheduled, but nothing was sent to the clusters"
-    if applied["status"] != "True":
-        failed = _refusals(body.get("status") or {})
-        return failed or f"{applied.get('reason', '')}: {applied.get('message', '')}".strip(": ")
-    return ""
-
-
-def _refusals(status: Mapping[str, Any]) -> str:
-    texts = [
-        f"{item['clusterName']}: {item['appliedMessage']}"
-        for item in status.get("aggregatedStatus") or ()
-        if item.get("appliedMessage")
-    ]
-    return "; ".join(texts)

@@ -98,11 +98,14 @@ def judge_desired(
     """Create, leave, or look closer at by a dry run. Raises Unavailable when the server went away meanwhile."""
     open_questions: list[Manifest] = []
     for key, manifest in desired.items():
+        owner = _other_owner(key, inventory)
         if key.group_kind in world.failed or key.group_kind in world.missing:
             judged.unknown.append(manifest)
             continue
         body, record = world.live.get(key), inventory.records.get(key)
-        if body is None:
+        if body is None and owner:
+            _refuse(manifest, owner, judged)
+        elif body is None:
             _judge_absent(manifest, record, judged)
         elif since := body["metadata"].get("deletionTimestamp"):
             hint = "wait until it is gone; see its finalizers if it stays"
@@ -121,6 +124,26 @@ def judge_desired(
         if outage.gone is not None:
             raise outage.gone
         _judge_difference(manifest, world.live[manifest.key], result, inventory, judged)
+
+
+def _other_owner(key: ObjectKey, inventory: Inventory) -> str:
+    """The fleet that owns an object which is not ours yet, "" for none."""
+    other, record = inventory.others.get(key), inventory.records.get(key)
+    return other.fleet if other is not None and other.uid and not (record is not None and record.uid) else ""
+
+
+def _refuse(manifest: Manifest, owner: str, judged: Judged) -> None:
+    """Leave an object to its fleet, and note that we wish it: when that fleet lets it go, it is not deleted."""
+    key = manifest.key
+    judged.records.setdefault(key, Record())
+    judged.unknown.append(manifest)
+    judged.problems.append(
+        Problem(
+            key,
+            f"{key} belongs to fleet {owner}",
+            f"remove it from one of the two; once {owner} has synced without it, it is ours",
+        )
+    )
 
 
 def _judge_absent(manifest: Manifest, record: Record | None, judged: Judged) -> None:
@@ -153,6 +176,13 @@ def _judge_difference(
         judged.unknown.append(manifest)
         return
     changes = diff.changes(body, result)
+    if owner := _other_owner(key, inventory):
+        # What all fleets render alike (interpreters) is nobody's loss; a difference would be a fight.
+        if changes:
+            _refuse(manifest, owner, judged)
+        else:
+            judged.unchanged.append(key)
+        return
     record = inventory.records.get(key, Record())
     left = diff.left_fields(body, result)
     if left:
@@ -200,9 +230,9 @@ def judge_left(desired: Mapping[ObjectKey, Manifest], world: World, inventory: I
         if key in desired:
             continue
         body = world.live.get(key)
-        if body is None or not _is_ours(body, record) or key.group_kind == _CLUSTER:
+        if body is None or not _is_ours(body, record) or key.group_kind == _CLUSTER or key in inventory.others:
             # Gone; or a new object of somebody else by that name; or a Cluster, of which we own labels only:
-            # it leaves the fleet by `karmadactl unjoin`.
+            # it leaves the fleet by `karmadactl unjoin`; or handed over to another fleet that owns or wishes it.
             judged.gone.append(key)
             judged.records.pop(key, None)
         elif "deletionTimestamp" not in body["metadata"]:

@@ -10,25 +10,32 @@ import base64
 import gzip
 import json
 import uuid
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from gitops_vg.errors import AlreadyExists, ClusterError, GitopsVgError, NotFound, VersionConflict
-from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, Manifest, ObjectKey
+from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, GroupKind, Manifest, ObjectKey
 
 NAMESPACE = "gitops-vg-system"
 _LARGEST = 1_000_000
 """Bytes that a ConfigMap may hold, before base64; compressed this is enough for about 14,000 objects."""
+_PREFIX = "inventory-"
 _COMMIT = "gitops-vg.io/commit"
 """Annotation of the inventory: the rendered commit that was last synced."""
 _RUN = "gitops-vg.io/run"
 
 
-class Storage(Protocol):
-    """The part of an API server that the inventory needs."""
+class Shelf(Protocol):
+    """The part of an API server that reading inventories needs."""
 
-    def get(self, key: ObjectKey) -> dict[str, Any] | None: ...
+    def list(self, group_kind: GroupKind, *, namespace: str = "") -> list[dict[str, Any]]: ...
+
+
+class Storage(Protocol):
+    """The part of an API server that writing the inventory needs."""
+
     def apply(self, manifest: Manifest, *, dry_run: bool = False, force: bool = True) -> dict[str, Any]: ...
     def create(self, body: dict[str, Any]) -> dict[str, Any]: ...
     def replace(self, body: dict[str, Any]) -> dict[str, Any]: ...
@@ -50,6 +57,14 @@ class Record:
 
 
 @dataclass(frozen=True)
+class Other:
+    """What another fleet says of an object: `uid` is "" while it only wishes to have it."""
+
+    fleet: str
+    uid: str = ""
+
+
+@dataclass(frozen=True)
 class Inventory:
     """The records of a fleet, with the version they were read at ("" when there was no inventory yet)."""
 
@@ -59,32 +74,43 @@ class Inventory:
     uid: str = ""
     marks: Mapping[str, str] = field(default_factory=dict)
     """Annotations that say which run wrote it last, and of which commit."""
+    others: Mapping[ObjectKey, Other] = field(default_factory=dict, repr=False)
+    """What other fleets own or wish in the same control plane."""
 
     @property
     def key(self) -> ObjectKey:
-        return ObjectKey("", "ConfigMap", NAMESPACE, f"inventory-{self.fleet}")
+        return ObjectKey("", "ConfigMap", NAMESPACE, f"{_PREFIX}{self.fleet}")
 
 
-def load(server: Storage, *, fleet: str) -> Inventory:
+def load(server: Shelf, *, fleet: str) -> Inventory:
     """The inventory of a fleet; an empty one only when the server says that there is none.
 
-    Raises ClusterError when it cannot be read: then nothing is known about what we own.
+    Raises ClusterError when it, or that of another fleet beside it, cannot be read: then nothing is known
+    about who owns what.
     """
-    empty = Inventory(fleet)
-    body = server.get(empty.key)
-    if body is None:
-        return empty
+    found = Inventory(fleet)
+    others: dict[ObjectKey, Other] = {}
+    for body in server.list(GroupKind("", "ConfigMap"), namespace=NAMESPACE):
+        metadata = body["metadata"]
+        name = metadata["name"]
+        if name == found.key.name:
+            marks = {key: text for key, text in (metadata.get("annotations") or {}).items() if key in (_COMMIT, _RUN)}
+            found = Inventory(fleet, _unpacked(body), metadata["resourceVersion"], metadata["uid"], marks)
+        elif name.startswith(_PREFIX):
+            other = name.removeprefix(_PREFIX)
+            others |= {key: Other(other, record.uid) for key, record in _unpacked(body).items()}
+    return replace(found, others=others)
+
+
+def _unpacked(body: Mapping[str, Any]) -> dict[ObjectKey, Record]:
     try:
         raw = gzip.decompress(base64.b64decode(body["binaryData"]["records"]))
-        records = {ObjectKey(*entry["key"]): _record(entry) for entry in json.loads(raw)}
-    except (KeyError, ValueError, TypeError, OSError, EOFError) as error:
+        return {ObjectKey(*entry["key"]): _record(entry) for entry in json.loads(raw)}
+    except (KeyError, ValueError, TypeError, OSError, EOFError, zlib.error) as error:
         raise ClusterError(
-            f"the inventory ConfigMap {NAMESPACE}/{empty.key.name} cannot be read: {error}",
+            f"the inventory ConfigMap {NAMESPACE}/{body['metadata']['name']} cannot be read: {error}",
             hint="restore it from a backup, or delete it: everything in Git is then adopted again, nothing is deleted",
         ) from None
-    metadata = body["metadata"]
-    marks = {name: text for name, text in (metadata.get("annotations") or {}).items() if name in (_COMMIT, _RUN)}
-    return Inventory(fleet, records, metadata["resourceVersion"], metadata["uid"], marks)
 
 
 def _record(entry: Mapping[str, Any]) -> Record:
