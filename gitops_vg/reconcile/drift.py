@@ -112,7 +112,9 @@ def binding_states(server: Lister, tree: DesiredTree) -> Iterator[BindingState]:
         key = manifest.key
         workload = owners.get((manifest.api_version, key.kind, key.namespace, key.name))
         if workload is not None:
-            yield _state(workload, key, _wanted(tree.lock[workload], manifest), found.get(binding_key(key)))
+            divided = _is_divided(tree.lock[workload], key)
+            wanted = _wanted(tree.lock[workload], divided=divided)
+            yield _state(workload, key, wanted, found.get(binding_key(key)), divided=divided)
 
 
 def shared_states(server: Lister, tree: DesiredTree) -> Iterator[BindingState]:
@@ -138,8 +140,10 @@ def _bindings(server: Lister, kinds: Iterable[GroupKind]) -> dict[ObjectKey, Liv
     return found
 
 
-def _state(workload: str, key: ObjectKey, wanted: Assignments, body: Live | None) -> BindingState:
-    return BindingState(workload, key, wanted, _clusters(body, wanted=wanted), trouble(body), phases(body))
+def _state(
+    workload: str, key: ObjectKey, wanted: Assignments, body: Live | None, *, divided: bool = False
+) -> BindingState:
+    return BindingState(workload, key, wanted, _clusters(body, divided=divided), trouble(body), phases(body))
 
 
 def _workloads(tree: DesiredTree) -> dict[tuple[str, str, str, str], str]:
@@ -167,18 +171,24 @@ def _workload_of(policy: Manifest, tree: DesiredTree) -> str | None:
     return name if name in tree.lock else None
 
 
-def _wanted(entry: LockEntry, manifest: Manifest) -> Assignments:
-    """Clusters of an object; replicas only where they are divided."""
-    if entry.mode == "divide" and manifest.key.kind in ("Deployment", "StatefulSet"):
-        return dict(entry.assignments)
-    return dict.fromkeys(entry.assignments, 0)
+def _is_divided(entry: LockEntry, key: ObjectKey) -> bool:
+    return entry.mode == "divide" and key.kind in ("Deployment", "StatefulSet")
 
 
-def _clusters(body: Live | None, *, wanted: Assignments) -> Assignments | None:
+def _wanted(entry: LockEntry, *, divided: bool) -> Assignments:
+    """Clusters of an object; with replicas where they are divided: then a cluster with none is not in a binding."""
+    counts = {name: count for name, count in entry.assignments.items() if count}
+    if divided:
+        return counts
+    # What goes along with a divided workload goes where its policy says, also when all is scaled to nothing.
+    names = counts if entry.mode == "divide" and counts else entry.assignments
+    return dict.fromkeys(names, 0)
+
+
+def _clusters(body: Live | None, *, divided: bool) -> Assignments | None:
     if body is None:
         return None
-    divided = any(wanted.values())
-    return {
-        target["name"]: target.get("replicas", 0) if divided else 0
-        for target in body.get("spec", {}).get("clusters") or ()
-    }
+    targets = body.get("spec", {}).get("clusters") or ()
+    if divided:
+        return {target["name"]: target["replicas"] for target in targets if target.get("replicas")}
+    return {target["name"]: 0 for target in targets}

@@ -143,3 +143,29 @@ def test_a_queue_that_is_not_where_its_policy_says_is_found() -> None:
     assert dict(state.wanted) == {"member1": 0, "member2": 0}
     assert dict(state.found or {}) == {"member1": 0}
     assert list(binding_states(server, planned)) == []
+
+
+@pytest.mark.parametrize(
+    ("assigned", "found", "differs"),
+    [
+        ({"member1": 0}, {}, False),
+        ({"member1": 0}, {"member1": 0}, False),
+        ({"member1": 3, "member2": 0}, {"member1": 3}, False),
+        ({"member1": 3, "member2": 0}, {"member1": 2, "member2": 1}, True),
+        ({"member1": 3}, {}, True),
+        ({"member1": 0}, {"member1": 1}, True),
+    ],
+)
+def test_a_cluster_with_no_replicas_is_as_absent(
+    assigned: dict[str, int], found: dict[str, int], differs: bool
+) -> None:
+    web = Manifest({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata("web", namespace="ml")})
+    selector = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "namespace": "ml"}
+    divided = Manifest({"apiVersion": "policy.karmada.io/v1alpha1", "kind": "PropagationPolicy",
+                        "metadata": metadata("web", namespace="ml"), "spec": {"resourceSelectors": [selector]}})  # fmt: skip
+    body = binding(SCHEDULED, APPLIED, name="web-deployment")
+    body["spec"]["clusters"] = [{"name": name, "replicas": count} for name, count in found.items()]
+
+    (state,) = binding_states(Bindings([body]), tree(divided, web, ml__web=LockEntry("divide", assigned)))
+
+    assert state.differs is differs
