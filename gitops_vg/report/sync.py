@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gitops_vg.objects import FIELD_MANAGER
 from gitops_vg.reconcile import Action, ActionKind, Problem, SyncPlan, SyncResult
 from gitops_vg.report.text import Colour, Style, count, printable
 
@@ -26,6 +27,7 @@ def plan_text(plan: SyncPlan, *, style: Style) -> str:
     for action in (*plan.held, *plan.actions):
         lines += _action_lines(action, style=style)
     lines += [_problem_line(problem, style=style) for problem in plan.problems]
+    lines += [f"note: {printable(notice)}" for notice in plan.notices]
     if plan.frozen:
         lines.append(style.paint(f"nothing is deleted: {plan.frozen}", "yellow"))
     if plan.held:
@@ -58,6 +60,7 @@ def result_text(plan: SyncPlan, result: SyncResult, *, style: Style) -> str:
         if failure.hint:
             lines.append(f"    {failure.hint}")
     lines += [_problem_line(problem, style=style) for problem in plan.problems]
+    lines += [f"note: {printable(notice)}" for notice in plan.notices]
     lines += [f"waiting until {key} is gone" for key in result.waiting]
     if plan.frozen:
         lines.append(style.paint(f"nothing was deleted: {plan.frozen}", "yellow"))
@@ -72,7 +75,8 @@ def _action_lines(action: Action, *, style: Style) -> list[str]:
     lines = [style.paint(f"{mark} {action}", colour)]
     if action.kind is not ActionKind.CREATE:
         for change in action.changes[:_MOST_CHANGES]:
-            lines.append(f"    {change.path}: {_value(change.live)} → {_value(change.wanted)}")
+            by = f"  (written by {printable(change.manager)})" if change.manager not in ("", FIELD_MANAGER) else ""
+            lines.append(f"    {change.path}: {_value(change.live)} → {_value(change.wanted)}{by}")
         if len(action.changes) > _MOST_CHANGES:
             lines.append(f"    and {len(action.changes) - _MOST_CHANGES} more fields")
     return lines
@@ -119,6 +123,7 @@ def plan_data(plan: SyncPlan) -> dict[str, Any]:
         "approvedBy": plan.approved_by,
         "frozen": plan.frozen,
         "problems": [{"message": problem.message, "hint": problem.hint} for problem in plan.problems],
+        "notices": list(plan.notices),
         "unchanged": len(plan.unchanged),
     }
 
