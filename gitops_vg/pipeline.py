@@ -279,9 +279,10 @@ def _settings(intents: Intents) -> TreeSettings:
 # ---------------------------------------------------------------- syncing
 
 
-def rendered_tree(repository: Repository, branch: str) -> RenderedTree:
-    """The committed rendered tree. Raises GitError when there is none."""
-    tree = repository.read_tree(f"refs/heads/{branch}")
+def rendered_tree(repository: Repository, branch: str, *, remote: str | None = None) -> RenderedTree:
+    """The newest committed rendered tree, of the remote when there is one. Raises GitError, GitUnreachable."""
+    commit = repository.latest(branch, remote=remote)
+    tree = repository.read_tree(commit) if commit is not None else None
     if tree is None:
         raise GitError(f"there is no rendered branch {branch} yet", hint="run `gitops-vg publish` first")
     return tree

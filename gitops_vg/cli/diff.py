@@ -23,7 +23,7 @@ def command(fleet: FleetCommand) -> int:
     from gitops_vg.report import sync as report
 
     intents = fleet.intents()
-    tree = pipeline.rendered_tree(fleet.repository(), intents.fleet.spec.rendered.branch)
+    tree = fleet.rendered_tree(intents)
     with fleet.session.step(f"comparing {len(tree.manifests)} objects"):
         plan = pipeline.plan_sync(fleet.server(intents), tree)
     fleet.session.emit(text=lambda style: report.plan_text(plan, style=style), data=lambda: report.plan_data(plan))

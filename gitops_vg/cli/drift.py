@@ -23,7 +23,7 @@ def command(fleet: FleetCommand) -> int:
     from gitops_vg.report import drift as report
 
     intents = fleet.intents()
-    tree = pipeline.rendered_tree(fleet.repository(), intents.fleet.spec.rendered.branch)
+    tree = fleet.rendered_tree(intents)
     with fleet.session.step(f"comparing {len(tree.manifests)} objects"):
         found = pipeline.drift_of(fleet.server(intents), tree)
     fleet.session.emit(text=lambda style: report.as_text(found, style=style), data=lambda: report.as_data(found))

@@ -49,13 +49,27 @@ class FleetCommand:
 
         return Repository.open(self.root)
 
+    def rendered_tree(self, intents: Intents) -> RenderedTree:
+        """The committed rendered tree. Raises GitError when there is none, GitUnreachable."""
+        rendered = intents.fleet.spec.rendered
+        return pipeline.rendered_tree(self.repository(), rendered.branch, remote=rendered.remote)
+
     def previous_tree(self, intents: Intents) -> RenderedTree | None:
-        """The committed rendered tree; None outside a repository or before the first publication."""
-        from gitops_vg.errors import GitError
+        """The committed rendered tree; None outside a repository or before the first publication.
+
+        A remote that does not answer is told beside: what is committed here stands in for it.
+        """
+        from gitops_vg.errors import GitError, GitUnreachable
         from gitops_vg.gitstore import Repository
 
+        rendered = intents.fleet.spec.rendered
         try:
             repository = Repository.open(self.root)
         except GitError:
             return None
-        return repository.read_tree(f"refs/heads/{intents.fleet.spec.rendered.branch}")
+        try:
+            commit = repository.latest(rendered.branch, remote=rendered.remote)
+        except GitUnreachable as error:
+            self.session.note(f"{error.message}: going by the local branch {rendered.branch}")
+            commit = repository.branch_commit(rendered.branch)
+        return repository.read_tree(commit) if commit is not None else None

@@ -25,7 +25,7 @@ def command(fleet: FleetCommand, *, all_or_nothing: bool) -> int:
     from gitops_vg.report import sync as report
 
     intents = fleet.intents()
-    tree = pipeline.rendered_tree(fleet.repository(), intents.fleet.spec.rendered.branch)
+    tree = fleet.rendered_tree(intents)
     with fleet.session.step(f"syncing {len(tree.manifests)} objects"):
         plan, result = pipeline.sync_fleet(fleet.server(intents), tree, all_or_nothing=all_or_nothing)
     fleet.session.emit(

@@ -80,6 +80,14 @@ class Repository:
         )  # fmt: skip
         return self.resolve(tracking)
 
+    def latest(self, branch: str, *, remote: str | None) -> str | None:
+        """The newest commit of a branch, here or at its remote; no branch moves. Raises GitUnreachable, GitError."""
+        ours = self.branch_commit(branch)
+        theirs = self.fetch(remote, branch) if remote is not None else None
+        if theirs is None or (ours is not None and self.is_ancestor(theirs, ours)):
+            return ours
+        return theirs
+
     def check_branch(self, branch: str) -> None:
         """Raises GitError for what cannot be the name of a branch."""
         if branch in self._branches:

@@ -260,3 +260,25 @@ def test_a_password_in_an_address_is_never_shown(repository: Repository) -> None
         published(repository, remote="origin")
 
     assert "hunter2" not in f"{raised.value.message} {raised.value.hint}"
+
+
+def test_a_fresh_clone_sees_what_the_remote_has(repository: Repository, remote: Path, tmp_path: Path) -> None:
+    result = published(repository, files("shop"), remote="origin")
+    fresh = clone(remote, tmp_path / "fresh")
+
+    assert fresh.latest(BRANCH, remote="origin") == result.commit
+    assert fresh.latest(BRANCH, remote=None) is None
+    assert fresh.branch_commit(BRANCH) is None
+
+
+def test_the_latest_is_ours_while_it_is_not_pushed_and_theirs_after_that(
+    repository: Repository, remote: Path, tmp_path: Path
+) -> None:
+    published(repository, files("shop"), remote="origin")
+    unpushed = published(repository, files("shop", "cart"))
+    assert repository.latest(BRANCH, remote="origin") == unpushed.commit
+    other = clone(remote, tmp_path / "other")
+    theirs = published(other, files("shop", "search"), remote="origin")
+
+    assert repository.latest(BRANCH, remote="origin") == theirs.commit
+    assert repository.branch_commit(BRANCH) == unpushed.commit
