@@ -18,7 +18,7 @@ from gitops_vg.objects import FIELD_MANAGER, MANAGED_BY_LABEL, Manifest
 from gitops_vg.placement.plan import LockEntry
 from gitops_vg.reconcile import execute, load, make_plan
 
-OBJECTS = 1000
+OBJECTS = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 
 
 @dataclass(frozen=True)

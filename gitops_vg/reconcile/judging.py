@@ -19,6 +19,7 @@ from gitops_vg.objects import (
 from gitops_vg.reconcile import diff
 from gitops_vg.reconcile.actions import Action, ActionKind, Problem
 from gitops_vg.reconcile.diff import FieldChange
+from gitops_vg.reconcile.order import NAMESPACE, PRIORITY_CLASS, QUEUE
 from gitops_vg.reconcile.parallel import Outage, in_parallel
 from gitops_vg.reconcile.records import Inventory, Record
 from gitops_vg.reconcile.running import VOLCANO_JOB, ended
@@ -100,7 +101,7 @@ def judge_desired(
     for key, manifest in desired.items():
         owner = _other_owner(key, inventory)
         if key.group_kind in world.failed or key.group_kind in world.missing:
-            judged.unknown.append(manifest)
+            _doubt(manifest, judged, is_there=manifest.key.group_kind == NAMESPACE)
             continue
         body, record = world.live.get(key), inventory.records.get(key)
         if body is None and owner:
@@ -126,6 +127,16 @@ def judge_desired(
         _judge_difference(manifest, world.live[manifest.key], result, inventory, judged)
 
 
+def _doubt(manifest: Manifest, judged: Judged, *, is_there: bool) -> None:
+    """An object that will not be as wished: what cannot do without it waits.
+
+    A namespace, queue or priority class serves in another form too; a policy in another form would bring a
+    new workload to other clusters.
+    """
+    if not (is_there and manifest.key.group_kind in (NAMESPACE, QUEUE, PRIORITY_CLASS)):
+        judged.unknown.append(manifest)
+
+
 def _other_owner(key: ObjectKey, inventory: Inventory) -> str:
     """The fleet that owns an object which is not ours yet, "" for none."""
     other, record = inventory.others.get(key), inventory.records.get(key)
@@ -136,7 +147,7 @@ def _refuse(manifest: Manifest, owner: str, judged: Judged) -> None:
     """Leave an object to its fleet, and note that we wish it: when that fleet lets it go, it is not deleted."""
     key = manifest.key
     judged.records.setdefault(key, Record())
-    judged.unknown.append(manifest)
+    _doubt(manifest, judged, is_there=True)
     judged.problems.append(
         Problem(
             key,
@@ -147,6 +158,12 @@ def _refuse(manifest: Manifest, owner: str, judged: Judged) -> None:
 
 
 def _judge_absent(manifest: Manifest, record: Record | None, judged: Judged) -> None:
+    if manifest.key.group_kind == _CLUSTER:
+        # Applying it would try to create it, and be answered that syncMode is required.
+        problem = f"Cluster {manifest.key.name} is not joined to this control plane: its labels cannot be set"
+        hint = "join it with `karmadactl join`, or correct the name in clusters/"
+        judged.problems.append(Problem(manifest.key, problem, hint))
+        return
     if record is None or not record.finished:
         judged.actions.append(Action(ActionKind.CREATE, manifest.key, manifest))
         return
@@ -173,7 +190,7 @@ def _judge_difference(
     key = manifest.key
     if isinstance(result, ClusterError):
         judged.problems.append(Problem(key, result.message, result.hint))
-        judged.unknown.append(manifest)
+        _doubt(manifest, judged, is_there=True)
         return
     changes = diff.changes(body, result)
     if owner := _other_owner(key, inventory):

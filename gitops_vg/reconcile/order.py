@@ -13,6 +13,7 @@ from gitops_vg.objects import GroupKind, Manifest, ObjectKey
 
 _KARMADA = "policy.karmada.io"
 NAMESPACE = GroupKind("", "Namespace")
+PRIORITY_CLASS = GroupKind("scheduling.k8s.io", "PriorityClass")
 QUEUE = GroupKind("scheduling.volcano.sh", "Queue")
 _STAGES: tuple[tuple[GroupKind, ...], ...] = (
     (
@@ -23,7 +24,7 @@ _STAGES: tuple[tuple[GroupKind, ...], ...] = (
     (NAMESPACE,),
     (GroupKind(_KARMADA, "ClusterOverridePolicy"), GroupKind(_KARMADA, "OverridePolicy")),
     (GroupKind(_KARMADA, "ClusterPropagationPolicy"),),
-    (GroupKind("scheduling.k8s.io", "PriorityClass"),),
+    (PRIORITY_CLASS,),
     (QUEUE,),
     (GroupKind(_KARMADA, "PropagationPolicy"),),
     (
@@ -71,7 +72,7 @@ def needs(manifest: Manifest, other: Manifest) -> bool:
         return bool(theirs.name == mine.namespace)
     if theirs.group_kind == QUEUE:
         return theirs.name in (spec.get("queue"), spec.get("parent"))
-    if theirs.kind == "PriorityClass":
+    if theirs.group_kind == PRIORITY_CLASS:
         return theirs.name == spec.get("priorityClassName")
     if theirs.kind in ("PropagationPolicy", "ClusterPropagationPolicy") and not is_policy(mine):
         return any(_selects(selector, mine, within=theirs.namespace) for selector in _selectors(other))

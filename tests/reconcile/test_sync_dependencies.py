@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from reconcile_world import World, config_map, job, metadata, namespace, policy, queue
+from reconcile_world import TODAY, World, config_map, job, metadata, namespace, policy, queue
 
 from gitops_vg.objects import Manifest
-from gitops_vg.reconcile import ActionKind, execute, load
+from gitops_vg.reconcile import ActionKind, execute, load, make_plan
 
 POLICIES = "/apis/policy.karmada.io/v1alpha1/propagationpolicies"
 JOBS = "/apis/batch.volcano.sh/v1alpha1/namespaces/ml/jobs"
@@ -195,3 +195,30 @@ def test_a_deployment_with_replicas_is_running(world: World) -> None:
     plan = world.plan()
 
     assert any("is running (2 replicas, none ready)" in reason for reason in plan.reasons)
+
+
+def test_a_namespace_that_we_may_not_read_or_change_holds_nothing_back(world: World) -> None:
+    """The account of a tenant has rights inside its namespace only."""
+    world.manifests = [namespace()]
+    world.sync()
+    world.manifests.append(config_map("a"))
+    inventory = load(world.server, fleet="test")
+    world.sandbox.server.faults.fail("GET", "/api/v1/namespaces", status=403, times=1)
+
+    plan = make_plan(world.server, world.tree, inventory, today=TODAY)
+    result = execute(world.server, plan, inventory)
+
+    assert plan.frozen == "the list of Namespace is incomplete"
+    assert actions(result) == {"create ConfigMap ml/a"}
+
+
+def test_a_cluster_that_is_not_joined_is_told_as_that(world: World) -> None:
+    body = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": metadata("membre1")}
+    world.manifests = [namespace(), Manifest(body)]
+
+    plan, result = world.sync()
+
+    (problem,) = plan.problems
+    assert "Cluster membre1 is not joined" in problem.message
+    assert result.failures == ()
+    assert actions(result) == {"create Namespace ml"}
