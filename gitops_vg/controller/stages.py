@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from gitops_vg import pipeline
 from gitops_vg.capacity import CapacityCache, Snapshot
@@ -39,6 +39,8 @@ class FleetStages:
         ttl = timedelta(seconds=seconds(intents.fleet.spec.capacity.cache_ttl))
         self._capacity = CapacityCache(self._capture, ttl=ttl, clock=clock)
         self._tree: RenderedTree | None = None
+        self._published: tuple[str, str, str, date] | None = None
+        self._pending = 0
         self._applied = ""
 
     def fetch(self) -> None:
@@ -59,9 +61,17 @@ class FleetStages:
         return self._repository.branch_commit(self._branch) or ""
 
     def publish(self) -> Published:
+        source = self.source_commit()
+        # Planning is pure: from the same commit, capacity and lock it would decide the same again. The day counts,
+        # because approvals end; a remote is always looked at, because others publish there.
+        known = (source, self._capacity.get().digest, self.rendered_commit(), self._clock().date())
+        if known == self._published and self._intents.fleet.spec.rendered.remote is None:
+            return Published("", self._pending)
         result, rendering = pipeline.publish_fleet(
-            self._repository, snapshot_of=self._snapshot, source=self.source_commit(), clock=self._clock
+            self._repository, snapshot_of=self._snapshot, source=source, clock=self._clock
         )
+        self._pending = rendering.pending
+        self._published = (source, rendering.snapshot.digest, self.rendered_commit(), self._clock().date())
         return Published(result.commit, rendering.pending)
 
     def sync(self) -> Synced:
