@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitops_vg.gitstore import ApprovalRecord, PublishResult, RenderedTree, Repository, TreeSettings
     from gitops_vg.kube import ApiServer
     from gitops_vg.placement import PlacementLock, Plan
-    from gitops_vg.reconcile import DriftReport, SyncPlan, SyncResult
+    from gitops_vg.reconcile import BindingState, DriftReport, SyncPlan, SyncResult
 
 Clock = Callable[[], datetime]
 
@@ -313,6 +313,14 @@ def sync_fleet(
     if plan.held and all_or_nothing:
         raise held_error(plan)
     return plan, execute(server, plan, inventory)
+
+
+def unsettled(server: ApiServer, tree: RenderedTree, *, seconds: float) -> tuple[BindingState, ...]:
+    """Bindings that are not as planned and accepted `seconds` from now; returns at once when all are."""
+    from gitops_vg.reconcile import wait_for_bindings
+
+    states = wait_for_bindings(server, tree, seconds=seconds)
+    return tuple(state for state in states if state.trouble or state.differs)
 
 
 def held_error(plan: SyncPlan) -> GuardError:

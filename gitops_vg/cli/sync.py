@@ -14,8 +14,12 @@ if TYPE_CHECKING:
 
 @click.command("sync", epilog="Example: gitops-vg sync --all-or-nothing -o json")
 @click.option("--all-or-nothing", is_flag=True, help="Do nothing at all while a guard holds something back.")
+@click.option(
+    "--wait", type=click.IntRange(min=0), default=0, metavar="SECONDS",
+    help="Wait until Karmada has carried all out; what is not as planned by then has failed.",
+)  # fmt: skip
 @on_fleet
-def command(fleet: FleetCommand, *, all_or_nothing: bool) -> int:
+def command(fleet: FleetCommand, *, all_or_nothing: bool, wait: int) -> int:
     """Make the control plane equal to the committed rendered branch.
 
     Applies in order, deletes within the budget, and holds back what is protected, running or too much until
@@ -26,11 +30,15 @@ def command(fleet: FleetCommand, *, all_or_nothing: bool) -> int:
 
     intents = fleet.intents()
     tree = fleet.rendered_tree(intents)
+    server = fleet.server(intents)
     with fleet.session.step(f"syncing {len(tree.manifests)} objects"):
-        plan, result = pipeline.sync_fleet(fleet.server(intents), tree, all_or_nothing=all_or_nothing)
+        plan, result = pipeline.sync_fleet(server, tree, all_or_nothing=all_or_nothing)
+    with fleet.session.step("waiting for Karmada"):
+        unsettled = pipeline.unsettled(server, tree, seconds=wait) if wait else ()
     fleet.session.emit(
-        text=lambda style: report.result_text(plan, result, style=style), data=lambda: report.result_data(plan, result)
+        text=lambda style: report.result_text(plan, result, style=style, unsettled=unsettled),
+        data=lambda: report.result_data(plan, result, unsettled=unsettled),
     )
-    if plan.problems or result.failures:
+    if plan.problems or result.failures or unsettled:
         return 1
     return 3 if plan.held else 0

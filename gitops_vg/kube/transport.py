@@ -236,7 +236,7 @@ def _configuration(kubeconfig: str | None, context: str | None) -> Any:
             config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call]
             return configuration
         config.load_kube_config(  # type: ignore[no-untyped-call]
-            config_file=kubeconfig, context=context, client_configuration=configuration, persist_config=False
+            config_file=named, context=context, client_configuration=configuration, persist_config=False
         )
     except ConfigException as error:
         text = str(error)

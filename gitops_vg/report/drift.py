@@ -71,16 +71,19 @@ def as_data(report: DriftReport) -> dict[str, Any]:
             }
             for item in report.drifted
         ],
-        "placement": [
-            {
-                "workload": state.workload,
-                "object": str(state.key),
-                "planned": dict(state.wanted),
-                "karmada": None if state.found is None else dict(state.found),
-                "trouble": state.trouble,
-            }
-            for state in report.placement
-        ],
+        "placement": [binding_data(state) for state in report.placement],
         "problems": [{"message": problem.message, "hint": problem.hint} for problem in report.problems],
         "bindings": len(report.bindings),
+    }
+
+
+def binding_data(state: BindingState) -> dict[str, Any]:
+    """One binding beside the plan."""
+    return {
+        "workload": state.workload,
+        "object": str(state.key),
+        "planned": dict(state.wanted),
+        "karmada": None if state.found is None else dict(state.found),
+        "trouble": state.trouble,
+        "phase": state.phase,
     }

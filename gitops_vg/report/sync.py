@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gitops_vg.objects import FIELD_MANAGER
-from gitops_vg.reconcile import Action, ActionKind, Problem, SyncPlan, SyncResult
+from gitops_vg.reconcile import Action, ActionKind, BindingState, Problem, SyncPlan, SyncResult
+from gitops_vg.report.drift import binding_data, bindings_text
 from gitops_vg.report.text import Colour, Style, count, printable
 
 _MARKS: dict[ActionKind, tuple[str, Colour]] = {
@@ -47,8 +48,8 @@ def held_text(plan: SyncPlan, *, style: Style) -> str:
     return "\n".join(lines)
 
 
-def result_text(plan: SyncPlan, result: SyncResult, *, style: Style) -> str:
-    """What was done, what failed, what is held."""
+def result_text(plan: SyncPlan, result: SyncResult, *, style: Style, unsettled: tuple[BindingState, ...] = ()) -> str:
+    """What was done, what failed, what is held, what Karmada has not carried out."""
     lines = []
     if plan.approved_by:
         lines.append(f"approved by {plan.approved_by} (plan {plan.digest})")
@@ -66,6 +67,8 @@ def result_text(plan: SyncPlan, result: SyncResult, *, style: Style) -> str:
         lines.append(style.paint(f"nothing was deleted: {plan.frozen}", "yellow"))
     if plan.held:
         lines.append(held_text(plan, style=style))
+    if unsettled:
+        lines.append(bindings_text(unsettled, style=style))
     lines.append(_totals(result.done, unchanged=len(plan.unchanged), held=len(plan.held), word="done"))
     return "\n".join(lines)
 
@@ -128,7 +131,7 @@ def plan_data(plan: SyncPlan) -> dict[str, Any]:
     }
 
 
-def result_data(plan: SyncPlan, result: SyncResult) -> dict[str, Any]:
+def result_data(plan: SyncPlan, result: SyncResult, *, unsettled: tuple[BindingState, ...] = ()) -> dict[str, Any]:
     return {
         **plan_data(plan),
         "done": [str(action) for action in result.done],
@@ -142,4 +145,5 @@ def result_data(plan: SyncPlan, result: SyncResult) -> dict[str, Any]:
             for failure in result.failures
         ],
         "waiting": [str(key) for key in result.waiting],
+        "unsettled": [binding_data(state) for state in unsettled],
     }

@@ -90,12 +90,10 @@ def test_the_whole_job_by_its_commands(fleet: Repository, capsys: pytest.Capture
     assert (code, len(manifests)) == (0, len([path for path in published["added"] if path.startswith("manifests/")]))
 
     assert answer(["diff"], capsys)[0] == 2
-    code, synced = answer(["sync"], capsys)
-    assert (code, synced["failures"]) == (0, [])
+    code, synced = answer(["sync", "--wait", "30"], capsys)
+    assert (code, synced["failures"], synced["unsettled"]) == (0, [], [])
     assert answer(["diff"], capsys)[0] == 0
-    deadline = time.monotonic() + 15
-    while answer(["drift"], capsys)[0] != 0 and time.monotonic() < deadline:
-        time.sleep(0.1)
+    assert answer(["drift"], capsys)[0] == 0
     assert answer(["drift"], capsys)[1]["drifted"] == []
 
     subprocess.run(["git", "rm", "-q", "-r", "policies", "workloads"], check=True)
