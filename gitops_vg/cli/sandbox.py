@@ -34,7 +34,7 @@ def command() -> None:
 def up(session: Session, port: int, state: Path | None, kubeconfig: Path, job_seconds: float) -> int:
     """Serve until interrupted. Contexts: karmada-apiserver, cluster-1, cluster-2, cluster-3."""
     from gitops_vg.errors import GitopsVgError
-    from gitops_vg.sandbox import Sandbox
+    from gitops_vg.sandbox import Sandbox, StateInUse
 
     sandbox = Sandbox(port=port, state_dir=state, kubeconfig=kubeconfig, job_seconds=job_seconds)
 
@@ -49,6 +49,10 @@ def up(session: Session, port: int, state: Path | None, kubeconfig: Path, job_se
     except OSError as error:
         raise GitopsVgError(
             f"the sandbox cannot serve: {error.strerror}", hint="name another --port or --state"
+        ) from None
+    except StateInUse as error:
+        raise GitopsVgError(
+            f"the state in {state} cannot be used: {error}", hint="stop the other sandbox, or name another --state"
         ) from None
     session.note("stopped")
     return 0

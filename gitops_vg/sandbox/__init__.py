@@ -2,5 +2,6 @@
 
 from gitops_vg.sandbox.members import MemberSpec, NodeSpec, sample_members
 from gitops_vg.sandbox.sandbox import KARMADA, Sandbox
+from gitops_vg.sandbox.store import StateInUse
 
-__all__ = ["KARMADA", "MemberSpec", "NodeSpec", "Sandbox", "sample_members"]
+__all__ = ["KARMADA", "MemberSpec", "NodeSpec", "Sandbox", "StateInUse", "sample_members"]

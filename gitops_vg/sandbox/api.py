@@ -21,7 +21,7 @@ from gitops_vg.sandbox import status
 from gitops_vg.sandbox.kinds import AGGREGATED, counted, counts_generations, empty_status, is_typed, pruned, schema_of
 from gitops_vg.sandbox.lifecycle import Lifecycle
 from gitops_vg.sandbox.merge import ApplyConflict, TypedPatchError, apply_object, update_ownership
-from gitops_vg.sandbox.metadata import clean_metadata, metadata_problems
+from gitops_vg.sandbox.metadata import clean_metadata, metadata_problems, misshapen
 from gitops_vg.sandbox.patches import PatchError, json_patch, merge_patch, strategic_patch
 from gitops_vg.sandbox.selectors import field_test, label_test
 from gitops_vg.sandbox.store import Object, Store
@@ -302,6 +302,13 @@ class Api:
         if not isinstance(metadata, dict):
             raise status.bad_request("metadata is not a map")
         metadata = clean_metadata(metadata)
+        if problem := misshapen(metadata):
+            where = (
+                f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: '
+                if is_typed(kind)
+                else ""
+            )
+            raise status.bad_request(where + problem)
         if kind.namespaced:
             if metadata.get("namespace", namespace) != namespace:
                 raise status.bad_request(
@@ -357,10 +364,10 @@ class Api:
         """Defaults and pruning; unknown fields are refused, told or dropped as asked."""
         if kind.schema is None:
             return body
-        if kind.group == AGGREGATED:
+        if kind.group == AGGREGATED and isinstance(body.get("spec"), dict):
             # Its Go types leave empty lists out, so nobody comes to own one.
-            spec = {name: value for name, value in (body.get("spec") or {}).items() if value != []}
-            body = {**body, "spec": spec} if "spec" in body else body
+            spec = {name: value for name, value in body["spec"].items() if value != []}
+            body = {**body, "spec": spec}
         body, dropped = pruned(kind, body, write.subresource)
         if dropped and write.validation == "Strict":
             unknown = ", ".join(f'unknown field "{path}"' for path in dropped)

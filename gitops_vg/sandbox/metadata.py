@@ -39,6 +39,46 @@ def clean_metadata(metadata: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+_TEXTS = ("name", "generateName", "namespace", "uid", "resourceVersion", "creationTimestamp", "deletionTimestamp")
+_OWNER_TEXTS = ("apiVersion", "kind", "name", "uid")
+
+
+def misshapen(metadata: dict[str, Any]) -> str:
+    """The first field of metadata that does not have the type of its Go struct, in the decoder's words; "" for none."""
+    for field in _TEXTS:
+        if not isinstance(metadata.get(field, ""), str):
+            return _undecodable(metadata[field], field, "string")
+    for field in ("labels", "annotations"):
+        entries = metadata.get(field, {})
+        if not isinstance(entries, dict):
+            return _undecodable(entries, field, "map[string]string")
+        for key, value in entries.items():
+            if not isinstance(value, str):
+                return _undecodable(value, f"{field}.{key}", "string")
+    for field, form, go in (
+        ("finalizers", str, "string"),
+        ("ownerReferences", dict, "v1.OwnerReference"),
+        ("managedFields", dict, "v1.ManagedFieldsEntry"),
+    ):
+        entries = metadata.get(field, [])
+        if not isinstance(entries, list):
+            return _undecodable(entries, field, f"[]{go}")
+        for entry in entries:
+            if not isinstance(entry, form):
+                return _undecodable(entry, field, go)
+    for owner in metadata.get("ownerReferences", []):
+        for field in _OWNER_TEXTS:
+            if not isinstance(owner.get(field, ""), str):
+                return _undecodable(owner[field], f"ownerReferences.{field}", "string")
+    return ""
+
+
+def _undecodable(value: Any, field: str, go: str) -> str:
+    found = {bool: "bool", int: "number", float: "number", str: "string", list: "array", dict: "object"}
+    what = found.get(type(value), "null")
+    return f"json: cannot unmarshal {what} into Go struct field ObjectMeta.metadata.{field} of type {go}"
+
+
 def metadata_problems(kind: Kind, body: dict[str, Any]) -> list[Invalid]:
     """What is wrong with name and labels, in the server's words."""
     metadata = body["metadata"]
@@ -53,6 +93,13 @@ def metadata_problems(kind: Kind, body: dict[str, Any]) -> list[Invalid]:
         problems.append(_invalid("metadata.name", name, f"must be no more than {longest} characters"))
     if not form.fullmatch(name):
         problems.append(_invalid("metadata.name", name, text))
+    for index, owner in enumerate(metadata.get("ownerReferences") or ()):
+        problems += [
+            Invalid(f"metadata.ownerReferences[{index}].{name}", "FieldValueInvalid",
+                    'Invalid value: "": must not be empty')
+            for name in _OWNER_TEXTS
+            if not owner.get(name)
+        ]  # fmt: skip
     for field in ("labels", "annotations"):
         entries = metadata.get(field)
         if entries is None:

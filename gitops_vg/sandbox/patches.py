@@ -138,7 +138,9 @@ def strategic_patch(target: Any, patch: Any, schema: Schema | None) -> Any:
     for name, value in patch.items():
         if name.startswith("$deleteFromPrimitiveList/"):
             field = name.partition("/")[2]
-            result[field] = [item for item in result.get(field, []) if item not in value]
+            if not isinstance(value, list):
+                raise PatchError(f"{name} does not list values", code=400)
+            result[field] = [item for item in result.get(field) or [] if item not in value]
         elif name.startswith("$setElementOrder/") or name == "$retainKeys":
             continue
         elif value is None:
@@ -161,7 +163,7 @@ def _strategic_list(target: list[Any], patch: list[Any], schema: Schema | None) 
     if key is None:
         return target + [item for item in patch if item not in target]
     if any(isinstance(item, dict) and item.get("$patch") == "replace" for item in patch):
-        return [item for item in patch if item.get("$patch") != "replace"]
+        return [item for item in patch if not isinstance(item, dict) or item.get("$patch") != "replace"]
     result = list(target)
     for item in patch:
         if not isinstance(item, dict) or key not in item:

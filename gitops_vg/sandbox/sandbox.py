@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import secrets
 import shutil
 import tempfile
@@ -217,5 +218,8 @@ class Sandbox:
             "contexts": [{"name": name, "context": {"cluster": name, "user": "sandbox"}} for name in names],
         }
         self.kubeconfig.parent.mkdir(parents=True, exist_ok=True)
-        self.kubeconfig.touch(mode=0o600)
-        self.kubeconfig.write_text(yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False), encoding="utf-8")
+        # Whoever reads it meanwhile sees the old one or the new one, never a part.
+        draft = self.kubeconfig.with_name(f".{self.kubeconfig.name}.{os.getpid()}")
+        draft.touch(mode=0o600)
+        draft.write_text(yaml.safe_dump(json.loads(json.dumps(config)), sort_keys=False), encoding="utf-8")
+        draft.replace(self.kubeconfig)

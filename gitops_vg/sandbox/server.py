@@ -5,21 +5,24 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import logging
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-import yaml
 from aiohttp import web
 
 from gitops_vg.sandbox import discovery, status
 from gitops_vg.sandbox.api import Api, PatchType, Write
 from gitops_vg.sandbox.faults import Dropped, Faults
+from gitops_vg.sandbox.requests import decoded, delete_options, is_dry, json_object, yaml_object
 from gitops_vg.sandbox.selectors import field_test, label_test
-from gitops_vg.sandbox.store import Object
+from gitops_vg.sandbox.store import Object, VersionTooOld
 from gitops_vg.sandbox.tables import as_table
 from gitops_vg.sandbox.urls import Target, target_of
 from gitops_vg.sandbox.watching import stream_watch
+
+_log = logging.getLogger(__name__)
 
 MAX_BODY = 3 * 1024 * 1024
 """As a real API server: larger requests are refused with 413."""
@@ -88,9 +91,15 @@ class Server:
             response = _json(error.body, code=error.code)
             if error.retry_after is not None:
                 response.headers["Retry-After"] = str(error.retry_after)
+        except ConnectionError:
+            return web.Response(status=500)  # The client left; nobody reads this.
         except web.HTTPRequestEntityTooLarge:
             text = f"Request entity too large: limit is {MAX_BODY}"
             response = _json(status.StatusError(413, "RequestEntityTooLarge", text).body, code=413)
+        except Exception:
+            _log.exception("%s %s", request.method, request.path)
+            text = "this request caused the API server to fail; its log says where"
+            response = _json(status.internal(text).body, code=500)
         for warning in warnings:
             if not response.prepared:
                 response.headers.add("Warning", f'299 - "{warning}"')
@@ -175,21 +184,25 @@ class Server:
 
     def _list(self, request: web.Request, target: Target) -> web.Response:
         kind, query = target.kind, request.query
-        items = self.api.list(
-            kind, namespace=target.namespace,
-            label_selector=query.get("labelSelector", ""), field_selector=query.get("fieldSelector", ""),
-        )  # fmt: skip
-        metadata: Object = {"resourceVersion": str(self.api.store.version)}
-        limit = _number(query.get("limit", "0"), "limit")
-        token = query.get("continue", "")
+        labels, fields = label_test(query.get("labelSelector", "")), field_test(query.get("fieldSelector", ""))
+        store, limit, token = self.api.store, _number(query.get("limit", "0"), "limit"), query.get("continue", "")
+        version = store.version
         if token:
             version, last = _decode_token(token)
-            metadata["resourceVersion"] = version
+            try:
+                # All pages show the state of the first.
+                items = store.items_at(kind, version, namespace=target.namespace)
+            except VersionTooOld:
+                raise _expired() from None
             items = [body for body in items if _place(body) > last]
+        else:
+            items = store.items(kind, namespace=target.namespace)
+        items = [body for body in items if labels(body) and fields(body)]
+        metadata: Object = {"resourceVersion": str(version)}
         if limit and len(items) > limit:
             metadata["remainingItemCount"] = len(items) - limit
             items = items[:limit]
-            metadata["continue"] = _encode_token(metadata["resourceVersion"], _place(items[-1]))
+            metadata["continue"] = _encode_token(version, _place(items[-1]))
         if _wants_table(request):
             return _json(as_table(kind, items, metadata=metadata))
         head = json.dumps({"kind": f"{kind.kind}List", "apiVersion": kind.api_version, "metadata": metadata})
@@ -205,31 +218,31 @@ class Server:
         kind, query, method = target.kind, request.query, request.method
         write = Write(
             manager=query.get("fieldManager") or request.headers.get("User-Agent", "unknown").split("/")[0],
-            dry_run=_is_dry(query.get("dryRun", "")),
+            dry_run=is_dry(query.get("dryRun", "")),
             validation=_field_validation(query.get("fieldValidation", "Warn")),
             subresource=target.subresource,
             warnings=warnings,
         )
+        if kind.namespaced and not target.namespace:
+            raise _not_allowed()
         if method == "DELETE":
             return await self._delete(request, target, write)
         if method == "POST" and not target.name:
-            body = await _object(request)
+            body = await json_object(request)
             return _json(self.api.create(kind, body, namespace=target.namespace, write=write), code=201)
         if method == "PUT" and target.name:
-            body = await _object(request)
+            body = await json_object(request)
             return _json(self.api.update(kind, body, namespace=target.namespace, name=target.name, write=write))
         if method == "PATCH" and target.name:
             return await self._patch(request, target, write)
-        raise status.StatusError(
-            405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
-        )
+        raise _not_allowed()
 
     async def _patch(self, request: web.Request, target: Target, write: Write) -> web.Response:
         kind, media = target.kind, request.content_type
         if media in _APPLY:
             if not request.query.get("fieldManager"):
                 raise _no_manager()
-            body = await _yaml_object(request)
+            body = await yaml_object(request)
             _check_applied(kind.api_version, kind.kind, target.name, body)
             existed = self.api.find(kind, target.namespace, target.name) is not None
             force = request.query.get("force", "false") in ("true", "1")
@@ -239,22 +252,18 @@ class Server:
             return _json(result, code=200 if existed else 201)
         if media not in _PATCHES:
             raise status.StatusError(415, "UnsupportedMediaType", "415: Unsupported Media Type", details={})
-        patch = await _decoded(request)
+        patch = await decoded(request)
         return _json(
             self.api.patch(kind, target.namespace, target.name, patch, patch_type=_PATCHES[media], write=write)
         )
 
     async def _delete(self, request: web.Request, target: Target, write: Write) -> web.Response:
-        options = await _decoded(request) if request.can_read_body else {}
-        if not isinstance(options, dict):
-            raise status.bad_request("DeleteOptions expected")
-        preconditions = options.get("preconditions") or {}
-        propagation = request.query.get("propagationPolicy") or options.get("propagationPolicy") or "Background"
-        write.dry_run = write.dry_run or _is_dry("".join(options.get("dryRun") or []))
+        options = delete_options(await decoded(request) if request.can_read_body else {}, query=request.query)
+        write.dry_run = options.dry_run
         if target.name:
             result = self.api.delete(
-                target.kind, target.namespace, target.name, uid=preconditions.get("uid"),
-                resource_version=preconditions.get("resourceVersion"), propagation=propagation,
+                target.kind, target.namespace, target.name, uid=options.uid,
+                resource_version=options.resource_version, propagation=options.propagation,
                 dry_run=write.dry_run, manager=write.manager,
             )  # fmt: skip
             return _json(result)
@@ -265,7 +274,7 @@ class Server:
         for body in items:
             metadata = body["metadata"]
             self.api.delete(
-                target.kind, metadata.get("namespace", ""), metadata["name"], propagation=propagation,
+                target.kind, metadata.get("namespace", ""), metadata["name"], propagation=options.propagation,
                 dry_run=write.dry_run, manager=write.manager,
             )  # fmt: skip
         metadata = {"resourceVersion": str(self.api.store.version)}
@@ -279,58 +288,6 @@ class Server:
 def _json(body: Any, *, code: int = 200, content_type: str = "application/json") -> web.Response:
     text = json.dumps(body, separators=(",", ":")).encode()
     return web.Response(status=code, body=text, headers={"Content-Type": content_type})
-
-
-async def _decoded(request: web.Request) -> Any:
-    if "protobuf" in request.content_type:
-        text = "this server reads JSON and YAML, not protobuf: use `kubectl apply` instead of `kubectl create`"
-        raise status.StatusError(415, "UnsupportedMediaType", text)
-    raw = await request.read()
-    if not raw:
-        return {}
-    try:
-        return json.loads(raw)
-    except (ValueError, RecursionError) as error:
-        try:
-            return yaml.load(raw, Loader=_YAML)
-        except (yaml.YAMLError, ValueError, RecursionError):
-            raise status.bad_request(f"couldn't get version/kind; json parse error: {error}") from error
-
-
-async def _object(request: web.Request) -> Object:
-    body = await _decoded(request)
-    if not isinstance(body, dict):
-        raise status.bad_request("couldn't get version/kind; json parse error: an object is expected")
-    return body
-
-
-class _YAML(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """YAML of requests, without dates: JSON has none."""
-
-
-_YAML.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in _YAML.yaml_implicit_resolvers.items()
-}
-
-
-async def _yaml_object(request: web.Request) -> Object:
-    raw = await request.read()
-    try:
-        body = json.loads(raw) if raw[:1] == b"{" else yaml.load(raw, Loader=_YAML)
-    except (ValueError, RecursionError, yaml.YAMLError):
-        try:
-            body = yaml.load(raw, Loader=_YAML)
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            problem = getattr(error, "problem", None) or str(error)
-            mark = getattr(error, "problem_mark", None)
-            where = f"line {mark.line + 1}: " if mark is not None else ""
-            raise status.bad_request(
-                f"error decoding YAML: error converting YAML to JSON: yaml: {where}{problem}"
-            ) from error
-    if not isinstance(body, dict):
-        raise status.bad_request("error decoding YAML: an object is expected")
-    return body
 
 
 def _check_applied(api_version: str, kind: str, name: str, body: Object) -> None:
@@ -357,16 +314,16 @@ def _no_manager() -> status.StatusError:
     )  # fmt: skip
 
 
-def _is_dry(value: str) -> bool:
-    if value not in ("", "All"):
-        raise status.bad_request(f'Invalid value: "{value}": dryRun must be All')
-    return value == "All"
-
-
 def _field_validation(value: str) -> Any:
     if value not in ("Strict", "Warn", "Ignore"):
         raise status.bad_request(f'fieldValidation: Unsupported value: "{value}"')
     return value
+
+
+def _not_allowed() -> status.StatusError:
+    return status.StatusError(
+        405, "MethodNotAllowed", "the server does not allow this method on the requested resource"
+    )
 
 
 def _number(text: str, what: str) -> int:
@@ -384,20 +341,25 @@ def _place(body: Object) -> tuple[str, str]:
     return (body["metadata"].get("namespace", ""), body["metadata"]["name"])
 
 
-def _encode_token(version: str, last: tuple[str, str]) -> str:
+def _expired() -> status.StatusError:
+    text = "The provided continue parameter is too old to display a consistent list result. Start a new list."
+    return status.StatusError(410, "Expired", text)
+
+
+def _encode_token(version: int, last: tuple[str, str]) -> str:
     return base64.urlsafe_b64encode(json.dumps([version, *last]).encode()).decode().rstrip("=")
 
 
-def _decode_token(token: str) -> tuple[str, tuple[str, str]]:
+def _decode_token(token: str) -> tuple[int, tuple[str, str]]:
     try:
         version, namespace, name = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        return int(version), (str(namespace), str(name))
     except (ValueError, TypeError) as error:
         raise status.bad_request(f"invalid continue token: continue key is not valid: {error}") from error
-    return str(version), (str(namespace), str(name))
 
 
 async def _allow_all(request: web.Request) -> web.Response:
-    body = await _object(request)
+    body = await json_object(request)
     return _json({**body, "status": {"allowed": True}}, code=201)
 
 

@@ -150,3 +150,11 @@ def success(kind: Kind, name: str, uid: str) -> dict[str, Any]:
         "status": "Success",
         "details": _details(kind, name, uid=uid),
     }
+
+
+def too_new(version: str, current: int) -> StatusError:
+    """A version that this server has not reached: its client saw another server, or a later state."""
+    message = f"Timeout: Too large resource version: {version}, current: {current}"
+    cause = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    details = {"causes": [cause], "retryAfterSeconds": 1}
+    return StatusError(504, "Timeout", message, details=details, retry_after=1)

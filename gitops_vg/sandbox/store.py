@@ -33,6 +33,14 @@ class VersionTooOld(Exception):
     """The history does not reach back to this version: list again."""
 
 
+class VersionTooNew(Exception):
+    """Nothing has this version yet: whoever names it saw another server."""
+
+
+class StateInUse(Exception):
+    """The state on disk cannot be used: another process has it, or it is no state of ours."""
+
+
 @dataclass(frozen=True)
 class Event:
     """One change; `old` is None for an added object."""
@@ -61,7 +69,7 @@ class Store:
         if self._disk is not None:
             for group_kind, name, body in self._disk.load():
                 self._objects.setdefault(group_kind, {})[name] = body
-                self.version = max(self.version, int(body["metadata"]["resourceVersion"]))
+            self.version = max(self.version, self._disk.version())
             self._oldest = self.version
 
     def get(self, kind: Kind, namespace: str, name: str) -> Object | None:
@@ -71,6 +79,22 @@ class Store:
     def items(self, kind: Kind, *, namespace: str = "") -> list[Object]:
         """All objects of a kind, by namespace and name."""
         known = self._objects.get(kind.group_kind, {})
+        return [known[name] for name in sorted(known) if not namespace or name[0] == namespace]
+
+    def items_at(self, kind: Kind, version: int, *, namespace: str = "") -> list[Object]:
+        """All objects of a kind as they were at `version`, by namespace and name. Raises VersionTooOld."""
+        if version < self._oldest:
+            raise VersionTooOld
+        known = dict(self._objects.get(kind.group_kind, {}))
+        for event in reversed(self._history):
+            if event.version <= version:
+                break
+            if event.kind is not kind:
+                continue
+            if event.old is None:
+                known.pop(name_of(kind, event.object), None)
+            else:
+                known[name_of(kind, event.object)] = event.old
         return [known[name] for name in sorted(known) if not namespace or name[0] == namespace]
 
     def count(self, kind: Kind) -> int:
@@ -97,7 +121,7 @@ class Store:
         known[name] = body
         self._encoded.get(kind.group_kind, {}).pop(name, None)
         if self._disk is not None:
-            self._disk.put(kind.group_kind, name, body)
+            self._disk.put(kind.group_kind, name, body, version=self.version)
         self._tell(Event("MODIFIED" if old is not None else "ADDED", kind, body, old, self.version))
         return body
 
@@ -109,7 +133,7 @@ class Store:
         self._encoded.get(kind.group_kind, {}).pop(key, None)
         last = {**old, "metadata": {**old["metadata"], "resourceVersion": str(self.version)}}
         if self._disk is not None:
-            self._disk.remove(kind.group_kind, key)
+            self._disk.remove(kind.group_kind, key, version=self.version)
         self._tell(Event("DELETED", kind, last, old, self.version))
         return last
 
@@ -119,7 +143,9 @@ class Store:
         return lambda: self._subscribers.remove(callback) if callback in self._subscribers else None
 
     def since(self, kind: Kind, version: int) -> list[Event]:
-        """Events of a kind after `version`. Raises VersionTooOld."""
+        """Events of a kind after `version`. Raises VersionTooOld, VersionTooNew."""
+        if version > self.version:
+            raise VersionTooNew
         if version < self._oldest:
             raise VersionTooOld
         return [event for event in self._history if event.version > version and event.kind == kind]
@@ -153,29 +179,52 @@ def name_of(kind: Kind, body: Object) -> Name:
 
 
 class _Disk:
-    """One SQLite file; every write is a transaction, so a kill loses nothing that was answered."""
+    """One SQLite file; every change is a transaction, so a kill loses nothing that was answered.
+
+    The version is stored with each change: after a restart it goes on, and never names two states.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._connection.execute("PRAGMA journal_mode=WAL")
-        self._connection.execute("PRAGMA synchronous=NORMAL")
-        self._connection.execute(
-            "CREATE TABLE IF NOT EXISTS objects (api_group TEXT, kind TEXT, namespace TEXT, name TEXT, body TEXT, "
-            "PRIMARY KEY (api_group, kind, namespace, name))"
-        )
+        self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=0.5)
+        try:
+            # Two servers on one state would tell each other nothing of their writes.
+            self._connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=NORMAL")
+            self._connection.execute(
+                "CREATE TABLE IF NOT EXISTS objects (api_group TEXT, kind TEXT, namespace TEXT, name TEXT, body TEXT, "
+                "PRIMARY KEY (api_group, kind, namespace, name))"
+            )
+            self._connection.execute("CREATE TABLE IF NOT EXISTS version (id INTEGER PRIMARY KEY, version INTEGER)")
+            self._connection.execute("INSERT OR IGNORE INTO version VALUES (1, 0)")
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            why = "another process uses it" if "locked" in str(error) else str(error)
+            raise StateInUse(f"{path.name}: {why}") from error
 
     def load(self) -> Iterator[tuple[GroupKind, Name, Object]]:
-        for group, kind, namespace, name, body in self._connection.execute("SELECT * FROM objects"):
+        rows = self._connection.execute("SELECT api_group, kind, namespace, name, body FROM objects")
+        for group, kind, namespace, name, body in rows:
             yield GroupKind(group, kind), (namespace, name), json.loads(body)
 
-    def put(self, group_kind: GroupKind, name: Name, body: Object) -> None:
-        row = (*group_kind, *name, json.dumps(body, separators=(",", ":")))
-        self._connection.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)", row)
+    def version(self) -> int:
+        """The version of the last change."""
+        (version,) = self._connection.execute("SELECT version FROM version").fetchone()
+        return int(version)
 
-    def remove(self, group_kind: GroupKind, name: Name) -> None:
-        self._connection.execute(
-            "DELETE FROM objects WHERE api_group=? AND kind=? AND namespace=? AND name=?", (*group_kind, *name)
-        )
+    def put(self, group_kind: GroupKind, name: Name, body: Object, *, version: int) -> None:
+        row = (*group_kind, *name, json.dumps(body, separators=(",", ":")))
+        self._change("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)", row, version)
+
+    def remove(self, group_kind: GroupKind, name: Name, *, version: int) -> None:
+        where = "api_group=? AND kind=? AND namespace=? AND name=?"
+        self._change(f"DELETE FROM objects WHERE {where}", (*group_kind, *name), version)
+
+    def _change(self, statement: str, values: tuple[str, ...], version: int) -> None:
+        self._connection.execute("BEGIN")
+        self._connection.execute(statement, values)
+        self._connection.execute("UPDATE version SET version=?", (version,))
+        self._connection.execute("COMMIT")
 
     def close(self) -> None:
         self._connection.close()

@@ -10,7 +10,7 @@ from aiohttp import web
 
 from gitops_vg.sandbox import status
 from gitops_vg.sandbox.api import Api
-from gitops_vg.sandbox.store import Event, Object, VersionTooOld
+from gitops_vg.sandbox.store import Event, Object, VersionTooNew, VersionTooOld
 from gitops_vg.sandbox.urls import Target
 
 _LONGEST = 1800.0
@@ -25,7 +25,7 @@ async def stream_watch(
     """Answer a watch until its time is up or the client leaves."""
     query = request.query
     kind = target.kind
-    deadline = asyncio.get_running_loop().time() + min(float(query.get("timeoutSeconds") or _LONGEST), _LONGEST)
+    deadline = asyncio.get_running_loop().time() + _seconds(query.get("timeoutSeconds", ""))
     bookmarks = query.get("allowWatchBookmarks") in ("1", "true")
     events: asyncio.Queue[Event] = asyncio.Queue(_QUEUE)
     overflow = asyncio.Event()
@@ -75,6 +75,15 @@ async def stream_watch(
         unsubscribe()
 
 
+def _seconds(text: str) -> float:
+    """How long a watch lasts. Raises StatusError 400 for what is no count of seconds."""
+    if not text:
+        return _LONGEST
+    if not text.isascii() or not text.isdigit():
+        raise status.bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return min(float(text) or _LONGEST, _LONGEST)
+
+
 def _backlog(
     api: Api, target: Target, version: str, fits: Callable[[Object], bool]
 ) -> list[bytes] | status.StatusError:
@@ -84,6 +93,8 @@ def _backlog(
         return [_added(api, target, body) for body in items if fits(body)]
     try:
         events = api.store.since(target.kind, int(version))
+    except VersionTooNew:
+        raise status.too_new(version, api.store.version) from None
     except VersionTooOld:
         text = f"too old resource version: {version} ({api.store.version})"
         return status.StatusError(410, "Expired", text)
