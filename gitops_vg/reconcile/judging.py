@@ -252,6 +252,8 @@ def judge_left(desired: Mapping[ObjectKey, Manifest], world: World, inventory: I
             # it leaves the fleet by `karmadactl unjoin`; or handed over to another fleet that owns or wishes it.
             judged.gone.append(key)
             judged.records.pop(key, None)
+            if body is not None and (other := inventory.others.get(key)):
+                judged.notices.append(f"{key} is left to fleet {other.fleet}, which has it or wishes it: not deleted")
         elif "deletionTimestamp" not in body["metadata"]:
             judged.actions.append(Action(ActionKind.DELETE, key, None, body))
 

@@ -133,7 +133,7 @@ def test_two_writers_on_one_field_are_told_within_five_rounds(world: World) -> N
 
 
 def test_a_finished_job_that_git_changed_later_is_told_and_not_run(world: World) -> None:
-    world.manifests = [namespace(), policy("train"), job("train")]
+    world.manifests = [namespace(), job("train")]
     world.sync()
     world.write(job("train"), {"status": {"state": {"phase": "Failed"}}}, subresource="status")
     world.sync()

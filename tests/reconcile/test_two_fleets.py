@@ -52,6 +52,7 @@ def test_an_object_that_moves_to_another_fleet_is_handed_over_and_never_deleted(
 
     plan, result = sync(world, "first", namespace(), queue("q"))
     assert config_map("a").key in plan.gone
+    assert plan.notices == ("ConfigMap ml/a is left to fleet second, which has it or wishes it: not deleted",)
     assert result.done == ()
     _, result = sync(world, "second", config_map("a", k="2"))
 
