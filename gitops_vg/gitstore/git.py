@@ -37,6 +37,7 @@ _OFFLINE = ("Could not resolve host", "Could not read from remote", "unable to a
             "Connection timed out", "does not appear to be a git repository", "unable to connect", "early EOF",
             "unexpectedly", "hung up", "Timeout:")  # fmt: skip
 _PLACES = frozenset({"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"})
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
@@ -67,6 +68,7 @@ class Git:
         if self._repo.bare or self._repo.working_tree_dir is None:
             raise GitError(f"{path} is a bare repository", hint="work in a clone of it")
         self.top = Path(self._repo.working_tree_dir)
+        self._own, self._common = Path(self._repo.git_dir), Path(self._repo.common_dir)
         self._place = _pinned(self._repo) if _PLACES & os.environ.keys() else {}
         answer = self.ask("rev-parse", "--git-dir")
         if "dubious ownership" in answer.said:
@@ -110,6 +112,19 @@ class Git:
         if answer.status:
             raise failure(arguments[0], answer, network=network)
         return answer.output
+
+    def loose(self, ref: str) -> str:
+        """The object id in the file of a ref, without asking git; "" when it is kept otherwise (packed, reftable)."""
+        if ref != "HEAD" and (not ref.startswith("refs/") or ".." in ref):
+            return ""
+        place = self._own if ref == "HEAD" else self._common
+        try:
+            content = (place / ref).read_text(encoding="ascii").strip()
+        except (OSError, ValueError):
+            return ""
+        if ref == "HEAD" and content.startswith("ref: refs/"):
+            return self.loose(content.removeprefix("ref: "))
+        return content if _ID.fullmatch(content) else ""
 
     def text(self, *arguments: str) -> str:
         """The output of one git command, stripped."""

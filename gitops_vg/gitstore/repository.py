@@ -43,6 +43,7 @@ class Repository:
         self._documents: dict[str, Document] = {}
         self._trees: dict[str, RenderedTree] = {}
         self._branches: set[str] = set()
+        self._seen: set[str] = set()
 
     @classmethod
     def open(cls, root: Path) -> Repository:
@@ -108,10 +109,18 @@ class Repository:
     # ------------------------------------------------------------ reading
 
     def resolve(self, ref: str) -> str | None:
-        """The commit of a ref; None when there is no such ref. Raises GitError when the ref names nothing whole."""
+        """The commit of a ref; None when there is no such ref. Raises GitError when the ref names nothing whole.
+
+        Cheap enough for polling: git is asked only about commits that were never seen.
+        """
+        commit = self.git.loose(ref)
+        if commit in self._seen:
+            return commit
         answer = self.git.ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         if not answer.status:
-            return answer.output.decode().strip()
+            commit = answer.output.decode().strip()
+            self._seen.add(commit)
+            return commit
         if self.git.succeeds("rev-parse", "--verify", "--quiet", "--end-of-options", ref):
             raise GitError(f"{ref} names a commit that is not here", hint="run `git fsck`, or fetch it again")
         return None

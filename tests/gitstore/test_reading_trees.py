@@ -141,7 +141,7 @@ def test_a_branch_whose_commit_is_missing_is_damage_and_not_absence(repository: 
     (repository.root / ".git/objects" / commit[:2] / commit[2:]).unlink()
 
     with pytest.raises(GitError, match=r"names a commit that is not here"):
-        repository.read_tree(f"refs/heads/{BRANCH}")
+        Repository.open(repository.root).read_tree(f"refs/heads/{BRANCH}")
 
 
 def test_a_missing_file_object_is_damage_and_not_absence(repository: Repository) -> None:

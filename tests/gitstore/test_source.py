@@ -43,6 +43,35 @@ def test_a_repository_without_commits_is_refused(tmp_path: Path) -> None:
         Repository.open(tmp_path).source_state()
 
 
+def test_a_commit_is_seen_wherever_git_keeps_the_name_of_it(repository: Repository, tmp_path: Path) -> None:
+    first = repository.source_commit()
+    git(repository.root, "commit", "--quiet", "--allow-empty", "-m", "second")
+    second = repository.source_commit()
+    assert second == git(repository.root, "rev-parse", "HEAD") != first
+
+    git(repository.root, "pack-refs", "--all")
+    assert (repository.source_commit(), repository.branch_commit("main")) == (second, second)
+
+    git(repository.root, "reset", "--quiet", "--hard", first)
+    assert (repository.source_commit(), repository.branch_commit("main")) == (first, first)
+
+    git(repository.root, "checkout", "--quiet", "--detach", second)
+    assert (repository.source_commit(), repository.branch_commit("main")) == (second, first)
+
+    git(repository.root, "worktree", "add", "--quiet", "--detach", str(tmp_path / "linked"), first)
+    assert Repository.open(tmp_path / "linked").source_commit() == first
+
+    git(repository.root, "branch", "--quiet", "--delete", "--force", "main")
+    assert repository.branch_commit("main") is None
+
+
+def test_a_name_that_leads_out_of_the_refs_is_no_commit(repository: Repository) -> None:
+    commit = repository.source_commit()
+    (repository.root / "elsewhere").write_text(commit)
+
+    assert repository.resolve("refs/../../elsewhere") is None
+
+
 def test_a_head_whose_commit_is_missing_is_damage_and_not_a_new_repository(repository: Repository) -> None:
     (repository.root / ".git/refs/heads/main").write_text("f" * 40 + "\n")
 
