@@ -1,7 +1,7 @@
 """Watches the live objects we own and tells when one changed in a way that may matter.
 
 Status, resourceVersion and bookkeeping change all the time; what counts is the content that
-somebody could have edited. A watch that ends or expires starts again from a complete list.
+somebody could have edited, and the end of a job. A watch that ends or expires starts again from a complete list.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import structlog
 
 from gitops_vg.errors import Expired, GitopsVgError
 from gitops_vg.objects import GroupKind, ObjectKey, key_of
+from gitops_vg.reconcile.running import ended
 
 _LOG = structlog.get_logger(__name__)
 _VOLATILE = ("managedFields", "resourceVersion", "generation")
@@ -39,9 +40,14 @@ class Watched(Protocol):
 
 
 def content_digest(body: Mapping[str, Any]) -> str:
-    """A digest of what a person could have edited."""
+    """A digest of what a person could have edited, and of how a job ended.
+
+    The end counts because it has to be written down at once: a finished job whose object goes away before
+    anybody saw it finished would be run again.
+    """
     metadata = {name: value for name, value in body.get("metadata", {}).items() if name not in _VOLATILE}
     content = {name: value for name, value in body.items() if name != "status"} | {"metadata": metadata}
+    content["ended"] = ended(dict(body))
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
