@@ -166,11 +166,14 @@ class Repository:
 
     def refuse_checked_out(self, branch: str) -> None:
         """Raises GitError when somebody works on the rendered branch: it would move under him."""
+        where = ""
         for line in self.git.text("worktree", "list", "--porcelain").splitlines():
+            where = line.removeprefix("worktree ") if line.startswith("worktree ") else where
             if line == f"branch refs/heads/{branch}":
                 raise GitError(
-                    f"the rendered branch {branch} is checked out",
-                    hint="check out the branch of the intents; gitops-vg writes the rendered branch by itself",
+                    f"the rendered branch {branch} is checked out in {where}",
+                    hint="check out the branch of the intents there (or `git worktree prune` when the folder is gone); "
+                    "gitops-vg writes the rendered branch by itself",
                 )
 
     def commit_files(
