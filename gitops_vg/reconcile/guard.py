@@ -52,9 +52,12 @@ def over_budget(removed: int, *, settings: TreeSettings, total: int) -> Iterator
     share = max(_ALWAYS_FREE, total * settings.max_percent // 100)
     limit = min(settings.max_count, share)
     if removed > limit:
-        which = (
-            f"maxCount {settings.max_count}" if limit == settings.max_count else f"{settings.max_percent} % of {total}"
-        )
+        if limit == settings.max_count:
+            which = f"maxCount {settings.max_count}"
+        elif limit == _ALWAYS_FREE:
+            which = f"always free, since {settings.max_percent} % of {total} objects is no more"
+        else:
+            which = f"{settings.max_percent} % of {total} objects"
         yield f"{removed} deletions are more than one run may do ({limit}: {which})"
 
 
