@@ -73,8 +73,9 @@ def command(session: Session, folder: Path, name: str | None) -> int:
         path = folder / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(FILES[file].format(name=fleet), encoding="utf-8")
+    enter = "" if folder.resolve() == Path.cwd() else f"cd {folder} && "
     session.emit(
-        text=lambda _: "\n".join([*(f"wrote {folder / file}" for file in written), "next: gitops-vg validate"]),
+        text=lambda _: "\n".join([*(f"wrote {folder / file}" for file in written), f"next: {enter}gitops-vg validate"]),
         data=lambda: {"fleet": fleet, "written": written},
     )
     return 0

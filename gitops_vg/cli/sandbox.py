@@ -48,7 +48,8 @@ def up(session: Session, port: int, state: Path | None, kubeconfig: Path, job_se
         sandbox.run(ready)
     except OSError as error:
         raise GitopsVgError(
-            f"the sandbox cannot serve: {error.strerror}", hint="name another --port or --state"
+            f"the sandbox cannot serve: {error.strerror}{f': {error.filename}' if error.filename else ''}",
+            hint="name another --port, --state or --kubeconfig",
         ) from None
     except StateInUse as error:
         raise GitopsVgError(

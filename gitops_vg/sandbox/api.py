@@ -395,10 +395,7 @@ class Api:
         namespace, name = metadata.get("namespace", ""), metadata["name"]
         operation: Operation = "CREATE" if old is None else "UPDATE"
         body = self._mutate(kind, old, body, write, operation)
-        problems = metadata_problems(kind, body)
-        if kind.schema is not None and kind.group != AGGREGATED:
-            problems += self._new_problems(kind, old, body, write.subresource)
-        if problems:
+        if problems := self._problems(kind, old, body, write.subresource):
             raise status.invalid(kind, name, problems)
         request = AdmissionRequest(
             operation, kind, namespace, name, body, old, write.manager, write.subresource, write.dry_run
@@ -427,12 +424,24 @@ class Api:
                 operation, kind, metadata.get("namespace", ""), metadata["name"], body, old,
                 write.manager, write.subresource, write.dry_run,
             )  # fmt: skip
-            changed = mutate(request)
+            try:
+                changed = mutate(request)
+            except (TypeError, AttributeError, KeyError, ValueError):
+                # Admission takes shapes for granted that validation, which comes after it, refuses.
+                if problems := self._problems(kind, old, body, write.subresource):
+                    raise status.invalid(kind, metadata["name"], problems) from None
+                raise
             if changed is not None:
                 body = changed
                 if kind.schema is not None:
                     body, _ = prune(kind.schema, default(kind.schema, body))
         return body
+
+    def _problems(self, kind: Kind, old: Object | None, body: Object, subresource: str) -> Sequence[Any]:
+        problems = metadata_problems(kind, body)
+        if kind.schema is not None and kind.group != AGGREGATED:
+            problems += self._new_problems(kind, old, body, subresource)
+        return problems
 
     def _new_problems(self, kind: Kind, old: Object | None, body: Object, subresource: str) -> Sequence[Any]:
         """Violations of the schema; on update those that were there before are tolerated."""

@@ -23,13 +23,6 @@ def install_builtin(api: Api) -> None:
 def _default_builtin(request: AdmissionRequest) -> Object | None:
     body = request.object
     assert body is not None
-    try:
-        return _defaulted(request, body)
-    except (TypeError, AttributeError, KeyError):
-        return None  # A body of the wrong shape gets no defaults: validation, which follows, names its fields.
-
-
-def _defaulted(request: AdmissionRequest, body: Object) -> Object | None:
     match str(request.kind.group_kind):
         case "Namespace":
             return _namespace(body)

@@ -5,10 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from gitops_vg.apis.catalog import Catalog, Kind
+from gitops_vg.objects import GroupKind
 
 VERSION = {"major": "1", "minor": "35", "gitVersion": "v1.35.4", "platform": "linux/amd64", "goVersion": "embedded"}
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 _SUB_VERBS = ["get", "patch", "update"]
+
+
+_ALL = frozenset(
+    GroupKind(group, kind)
+    for group, kind in (
+        ("", "Pod"), ("", "Service"), ("apps", "DaemonSet"), ("apps", "Deployment"), ("apps", "StatefulSet"),
+        ("autoscaling", "HorizontalPodAutoscaler"), ("batch", "CronJob"), ("batch", "Job"),
+    )
+)  # fmt: skip
+"""Built-in kinds that `kubectl get all` shows."""
+
+
+def _categories(kind: Kind) -> list[str]:
+    return [*kind.categories, *(["all"] if kind.group_kind in _ALL else [])]
 
 
 def groups(catalog: Catalog) -> dict[str, list[str]]:
@@ -51,8 +66,8 @@ def resource_list(catalog: Catalog, group_name: str, version: str) -> dict[str, 
         }
         if kind.short_names:
             entry["shortNames"] = list(kind.short_names)
-        if kind.categories:
-            entry["categories"] = list(kind.categories)
+        if categories := _categories(kind):
+            entry["categories"] = categories
         resources.append(entry)
         for name in sorted(subresources(kind)):
             verbs = _SUB_VERBS if name != "proxy" else ["create", "delete", "get", "patch", "update"]
@@ -95,8 +110,8 @@ def _resource(kind: Kind) -> dict[str, Any]:
     }
     if kind.short_names:
         entry["shortNames"] = list(kind.short_names)
-    if kind.categories:
-        entry["categories"] = list(kind.categories)
+    if categories := _categories(kind):
+        entry["categories"] = categories
     if served := sorted(subresources(kind)):
         entry["subresources"] = [
             {"subresource": name, "responseKind": response, "verbs": _SUB_VERBS} for name in served
@@ -121,19 +136,29 @@ def openapi_v3_index(catalog: Catalog) -> dict[str, Any]:
     return {"paths": {place: {"serverRelativeURL": f"/openapi/v3/{place}?hash=1"} for place in places}}
 
 
+_WRITING = [{"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
+            for name in ("dryRun", "fieldManager", "fieldValidation")]  # fmt: skip
+"""With these kubectl lets the server validate."""
+
+
 def openapi_v3(catalog: Catalog, place: str) -> dict[str, Any] | None:
-    """/openapi/v3/apis/<group>/<version>: the schemas of its kinds."""
+    """/openapi/v3/apis/<group>/<version>: the schemas of its kinds, and the paths by which kubectl finds them."""
     parts = place.split("/")
     group_name, version = (parts[1], parts[2]) if len(parts) == 3 else ("", parts[-1])
     kinds = [kind for kind in catalog.kinds() if (kind.group, kind.version) == (group_name, version)]
     if not kinds:
         return None
-    schemas = {}
+    schemas: dict[str, Any] = {}
+    paths: dict[str, Any] = {}
     for kind in kinds:
         marks = [{"group": kind.group, "kind": kind.kind, "version": kind.version}]
         schemas[f"{kind.group or 'core'}.{kind.version}.{kind.kind}"] = {
             **(kind.schema or {"type": "object"}),
             "x-kubernetes-group-version-kind": marks,
         }
+        scope = "/namespaces/{namespace}" if kind.namespaced else ""
+        verb = {"x-kubernetes-group-version-kind": marks[0], "responses": {"200": {"description": "OK"}}}
+        paths[f"/{place}{scope}/{kind.plural}"] = {"get": verb, "post": {**verb, "parameters": _WRITING}}
+        paths[f"/{place}{scope}/{kind.plural}/{{name}}"] = {"get": verb, "patch": {**verb, "parameters": _WRITING}}
     return {"openapi": "3.0.0", "info": {"title": "gitops-vg sandbox", "version": "v1.35.4"},
-            "paths": {}, "components": {"schemas": schemas}}  # fmt: skip
+            "paths": paths, "components": {"schemas": schemas}}  # fmt: skip

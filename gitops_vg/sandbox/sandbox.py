@@ -86,10 +86,9 @@ class Sandbox:
         try:
             asyncio.run(self._serve(ready))
         except BaseException as error:
-            if not self._ready.done():
-                self._ready.set_exception(error)
-                return
-            raise
+            if self._thread is None or self._ready.done():
+                raise
+            self._ready.set_exception(error)  # `start` waits for it, and raises it.
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -99,7 +99,7 @@ class Server:
         except Exception:
             _log.exception("%s %s", request.method, request.path)
             text = "this request caused the API server to fail; its log says where"
-            response = _json(status.internal(text).body, code=500)
+            response = _json(status.StatusError(500, "InternalError", text).body, code=500)
         for warning in warnings:
             if not response.prepared:
                 response.headers.add("Warning", f'299 - "{warning}"')
@@ -359,8 +359,10 @@ def _decode_token(token: str) -> tuple[int, tuple[str, str]]:
 
 
 async def _allow_all(request: web.Request) -> web.Response:
-    body = await json_object(request)
-    return _json({**body, "status": {"allowed": True}}, code=201)
+    # kubectl asks in protobuf; the answer is the same whatever it asked.
+    body = {} if "protobuf" in request.content_type else await json_object(request)
+    review = {"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1"}
+    return _json({**review, **body, "status": {"allowed": True}}, code=201)
 
 
 async def forever() -> None:

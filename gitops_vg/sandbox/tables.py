@@ -37,11 +37,37 @@ def _clusters(body: Object) -> str:
     return ",".join(f"{item['name']}={item['replicas']}" if item.get("replicas") else item["name"] for item in found)
 
 
+def _ready_pods(body: Object) -> str:
+    ready = (body.get("status") or {}).get("readyReplicas") or 0
+    return f"{ready}/{(body.get('spec') or {}).get('replicas', 1)}"
+
+
+def _ready_containers(body: Object) -> str:
+    known = (body.get("status") or {}).get("containerStatuses") or ()
+    total = len((body.get("spec") or {}).get("containers") or ())
+    running = (body.get("status") or {}).get("phase") == "Running"
+    return f"{sum(bool(one.get('ready')) for one in known) if known else total * running}/{total}"
+
+
+def _node_status(body: Object) -> str:
+    state = "NotReady" if _condition("Ready")(body) not in ("True", "") else "Ready"
+    return f"{state},SchedulingDisabled" if (body.get("spec") or {}).get("unschedulable") else state
+
+
+def _ports(body: Object) -> str:
+    ports = (body.get("spec") or {}).get("ports") or ()
+    return ",".join(f"{port.get('port')}/{port.get('protocol', 'TCP')}" for port in ports)
+
+
+def _data_count(body: Object) -> int:
+    return len(body.get("data") or {}) + len(body.get("binaryData") or {})
+
+
 _COLUMNS: dict[str, tuple[Column, ...]] = {
     "Job.batch.volcano.sh": (
         ("Status", _dig("status", "state", "phase")),
-        ("Min", _dig("spec", "minAvailable")),
-        ("Running", _dig("status", "running")),
+        ("MinAvailable", _dig("spec", "minAvailable")),
+        ("Runnings", _dig("status", "running")),
         ("Queue", _dig("spec", "queue")),
     ),
     "Queue.scheduling.volcano.sh": (
@@ -66,10 +92,31 @@ _COLUMNS: dict[str, tuple[Column, ...]] = {
         ("Clusters", _clusters),
     ),
     "Deployment.apps": (
-        ("Replicas", _dig("spec", "replicas")),
-        ("Ready", _dig("status", "readyReplicas")),
+        ("Ready", _ready_pods),
+        ("Up-to-date", _dig("status", "updatedReplicas")),
+        ("Available", _dig("status", "availableReplicas")),
     ),
-    "Pod": (("Status", _dig("status", "phase")), ("Node", _dig("spec", "nodeName"))),
+    "PodGroup.scheduling.volcano.sh": (
+        ("Status", _dig("status", "phase")),
+        ("MinMember", _dig("spec", "minMember")),
+        ("Runnings", _dig("status", "running")),
+        ("Queue", _dig("spec", "queue")),
+    ),
+    "Work.work.karmada.io": (("Applied", _condition("Applied")),),
+    "PropagationPolicy.policy.karmada.io": (
+        ("Conflict-Resolution", _dig("spec", "conflictResolution")),
+        ("Priority", _dig("spec", "priority")),
+    ),
+    "ClusterPropagationPolicy.policy.karmada.io": (
+        ("Conflict-Resolution", _dig("spec", "conflictResolution")),
+        ("Priority", _dig("spec", "priority")),
+    ),
+    "PriorityClass.scheduling.k8s.io": (("Value", _dig("value")), ("Global-Default", _dig("globalDefault"))),
+    "Pod": (("Ready", _ready_containers), ("Status", _dig("status", "phase")), ("Node", _dig("spec", "nodeName"))),
+    "Node": (("Status", _node_status), ("Version", _dig("status", "nodeInfo", "kubeletVersion"))),
+    "Service": (("Type", _dig("spec", "type")), ("Cluster-IP", _dig("spec", "clusterIP")), ("Port(s)", _ports)),
+    "ConfigMap": (("Data", _data_count),),
+    "Secret": (("Type", _dig("type")), ("Data", _data_count)),
     "Namespace": (("Status", _dig("status", "phase")),),
 }
 

@@ -95,6 +95,8 @@ class Admission:
         labels.setdefault(label, str(uuid.uuid4()))
         if label == WORK_ID:
             workload = body["spec"].get("workload") or {}
+            if not all(_is_manifest(manifest) for manifest in workload.get("manifests") or []):
+                raise bad_request(f"{body['metadata']['name']}: a manifest of this Work is no Kubernetes object")
             workload["manifests"] = [
                 stamped(pruned(manifest), work_id=labels[label]) for manifest in workload.get("manifests") or []
             ]
@@ -147,3 +149,13 @@ def _is_policy(request: AdmissionRequest) -> bool:
 def _scripts(body: Mapping[str, Any]) -> set[str]:
     parts = body["spec"].get("customizations") or {}
     return {part for part in _OPERATIONS if (parts.get(part) or {}).get("luaScript")}
+
+
+def _is_manifest(value: Any) -> bool:
+    """Whether it has the outline of an object: a kind, metadata, and a spec that is a map where there is one."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("kind"), str)
+        and isinstance(value.get("metadata"), dict)
+        and isinstance(value.get("spec", {}), dict)
+    )
