@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -84,14 +85,16 @@ class LiveWatch:
         seen: dict[ObjectKey, str] | None = None
         pause = _FIRST_PAUSE
         while not self._stop.is_set():
+            started = time.monotonic()
             try:
                 seen, version = self._list(kind, seen=seen)
-                pause = _FIRST_PAUSE
                 self._follow(kind, seen=seen, version=version)
-            except Expired:
-                continue
             except GitopsVgError as error:
-                _LOG.warning("watch interrupted", kind=str(kind), error=error.message, again_in=pause)
+                if time.monotonic() - started > _LONGEST_PAUSE:
+                    pause = _FIRST_PAUSE  # It went well for a while.
+                # Too old a version is ordinary: the next list is the answer to it.
+                if not isinstance(error, Expired):
+                    _LOG.warning("watch interrupted", kind=str(kind), error=error.message, again_in=pause)
                 self._stop.wait(pause)
                 pause = min(pause * 2, _LONGEST_PAUSE)
 
