@@ -39,10 +39,10 @@ def up(session: Session, port: int, state: Path | None, kubeconfig: Path, job_se
     sandbox = Sandbox(port=port, state_dir=state, kubeconfig=kubeconfig, job_seconds=job_seconds)
 
     def ready() -> None:
-        print(f"karmada-apiserver at {sandbox.url()}", flush=True)
-        print(f"export KUBECONFIG={kubeconfig.resolve()}", flush=True)
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: sandbox.stop())
+        print(f"karmada-apiserver at {sandbox.url()}", flush=True)
+        print(f"export KUBECONFIG={kubeconfig.resolve()}", flush=True)
 
     try:
         sandbox.run(ready)
