@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -88,6 +89,9 @@ class Controller:
             ]
             for thread in threads:
                 thread.start()
+            # What is loaded by now stays: the collector need not walk through it in the middle of a cycle.
+            gc.collect()
+            gc.freeze()
             ready()
             try:
                 self.loop.run()
