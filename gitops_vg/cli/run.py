@@ -70,7 +70,7 @@ def _address(text: str) -> tuple[str, int]:
     from gitops_vg.errors import UsageError
 
     host, _, port = text.rpartition(":")
-    if not host or not port.isdigit() or int(port) > 65535:
+    if not host or not (port.isascii() and port.isdigit()) or int(port) > 65535:
         raise UsageError(f"--listen {text} is no ADDRESS:PORT", hint="write for example --listen 0.0.0.0:8080")
     return host, int(port)
 

@@ -97,4 +97,4 @@ def _clean(message: str) -> str:
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
     text = headers.get("Retry-After", "")
-    return float(text) if text.isdigit() else None
+    return float(text) if text.isascii() and text.isdigit() else None

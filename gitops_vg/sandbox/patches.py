@@ -105,7 +105,7 @@ def _change_in(parent: Any, last: str, word: str, value: Any, *, path: str) -> N
             parent[last] = value
     elif isinstance(parent, list):
         length = len(parent)
-        if last != "-" and not last.isdigit():
+        if last != "-" and not (last.isascii() and last.isdigit()):
             raise missing
         index = length if last == "-" else int(last)
         if index > length or (word != "add" and index >= length):
