@@ -171,7 +171,7 @@ def _metadata() -> Schema:
 def _resolved(schema: Any) -> Any:
     """References replaced by what they name; equal subtrees are one object in memory.
 
-    JSONSchemaProps refers to itself; it is cut off where it would not end.
+    The data holds no schema that refers to itself (such as JSONSchemaProps): one would not end here.
     """
     if isinstance(schema, list):
         return [_resolved(item) for item in schema]

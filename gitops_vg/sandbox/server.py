@@ -363,8 +363,3 @@ async def _allow_all(request: web.Request) -> web.Response:
     body = {} if "protobuf" in request.content_type else await json_object(request)
     review = {"kind": "SelfSubjectAccessReview", "apiVersion": "authorization.k8s.io/v1"}
     return _json({**review, **body, "status": {"allowed": True}}, code=201)
-
-
-async def forever() -> None:
-    """Wait until cancelled."""
-    await asyncio.Event().wait()
